@@ -11,6 +11,7 @@ import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
 import { loadConsole } from "./bundle.ts";
 import { Certificates } from "./certs/certificates.ts";
+import { NodeMemory } from "./cluster/memory.ts";
 import { Roster } from "./cluster/roster.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
@@ -47,6 +48,7 @@ import {
   limitSettings,
   listeningPart,
   loggingPart,
+  memoryPart,
   noLimits,
   proxySettings,
   redirectAddress,
@@ -98,14 +100,17 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const listeners = new Listeners(core, http.deps, certificates);
   cluster.roster.advertise(listeners.tcp);
   const metrics = newMetrics(core, { backend, cluster, http, listeners });
+  const memory = newMemory(core, { backend, cluster, metrics });
   const background = newBackground(core, listeners);
   const live = newLiveConfig(core);
   const control = newControl(core, { live, cluster, background });
-  const made = { backend, cluster, certificates, http, listeners, metrics, background, live, control };
+  const services = { backend, cluster, certificates, http, listeners };
+  const made = { ...services, metrics, memory, background, live, control };
 
   const found = await clearUpFiles(core);
   const { config, overrides } = await live.open(partsOf(core, made));
   background.backups.start(() => backend.backupSource);
+  await memory.open();
   metrics.start();
   await cluster.roster.settled();
   const descriptors = new DescriptorWatch(listeners.all, core.log, core.clock);
@@ -152,6 +157,9 @@ function partsOf(core: Core, made: NodeParts): Part[] {
     backupsPart(background.backups),
     accessLogPart(newAccessLog(core, made)),
     newBackendPart(core, made),
+    memoryPart(made.memory, audit, ({ keepMs }) => {
+      present.keepAuditMs = keepMs;
+    }),
     certificatesPart(made.certificates),
     listeningPart("listener", listeners.tcp, tcpAddress),
     listeningPart("unix socket", listeners.unix, unixAddress),
@@ -171,6 +179,7 @@ interface PresentSettings {
   limits: Limits;
   releases: UpdateSettings;
   s3: S3Settings;
+  keepAuditMs: number;
   drainMs: number;
 }
 
@@ -188,6 +197,7 @@ function newCore(options: NodeOptions) {
     limits: noLimits,
     releases: { releaseUrl: undefined, publicKey: undefined },
     s3: { host: undefined, listener: undefined, anonymous: false },
+    keepAuditMs: Number.POSITIVE_INFINITY,
     drainMs: 0,
   };
   return {
@@ -262,6 +272,7 @@ function newHttp(
       uptimeMs,
       readiness,
       warnings: () => roster.warnings.map(({ event }) => event),
+      crashed: () => roster.crashed,
     },
     loadConsole: options.loadConsole ?? loadConsole,
     log,
@@ -376,6 +387,27 @@ function newMetrics(core: Core, { backend, cluster, http: { deps }, listeners }:
   });
 }
 
+type MemoryDeps = Pick<MetricsDeps, "backend" | "cluster"> & { readonly metrics: Metrics };
+
+/** `newMemory` makes what the node remembers over a restart. */
+function newMemory(core: Core, { backend, cluster: { roster }, metrics }: MemoryDeps): NodeMemory {
+  const { options, present, hub, log, ring, clock } = core;
+  return new NodeMemory({
+    acquire: () => {
+      const { services, release } = backend.acquire();
+      return { rows: services.database.memory, uuid: services.serverUuid, release };
+    },
+    name: () => roster.name,
+    process: options.group?.number,
+    hub,
+    log,
+    ring,
+    metrics,
+    keepAuditMs: () => present.keepAuditMs,
+    clock,
+  });
+}
+
 type Background = ReturnType<typeof newBackground>;
 
 /** `newBackground` makes what works beside requests: backups, updates, the watch on the certificate. None of them is started. */
@@ -449,6 +481,7 @@ function newControl(core: Core, { live, cluster: { readiness, roster }, backgrou
 interface NodeParts extends MetricsDeps, ControlDeps {
   readonly certificates: Certificates;
   readonly metrics: Metrics;
+  readonly memory: NodeMemory;
   readonly control: Control;
 }
 
@@ -485,7 +518,7 @@ function newBackendPart(core: Core, made: NodeParts): BackendPart {
 /** `newServices` makes the services that outlive a backend. */
 function newServices(
   core: Core,
-  { certificates, cluster, http, listeners, background, metrics, control }: NodeParts,
+  { certificates, cluster, http, listeners, background, metrics, memory, control }: NodeParts,
 ): LastingServices {
   const { options, overrides, clock, uptimeMs, hub, ring, auditRing } = core;
   return {
@@ -493,6 +526,7 @@ function newServices(
     uptimeMs,
     readiness: cluster.readiness,
     roster: cluster.roster,
+    memory,
     certificates,
     certificateState() {
       const { certificateEnd } = listeners.tcp;

@@ -3,6 +3,7 @@ import type { Tokens } from "./auth/tokens.ts";
 import type { Clock } from "./base/clock.ts";
 import type { Buckets } from "./buckets/buckets.ts";
 import type { Certificates } from "./certs/certificates.ts";
+import type { NodeMemory } from "./cluster/memory.ts";
 import type { Roster } from "./cluster/roster.ts";
 import type { ConfigFile } from "./config/config-file.ts";
 import type { Database } from "./db/database.ts";
@@ -27,7 +28,9 @@ export interface Services {
   /** A certificate that ends soon, or has ended; undefined while all is well. */
   certificateState(): { readonly hasExpired: boolean; readonly expires: string } | undefined;
   /** The nodes that use the database. */
-  readonly roster: Pick<Roster, "view">;
+  readonly roster: Pick<Roster, "view" | "crashed">;
+  /** What the nodes remember over a restart. */
+  readonly memory: Pick<NodeMemory, "audit">;
   /** Milliseconds since the node was opened; changes of the system clock have no effect. */
   uptimeMs(): number;
   /** Whether a host name, in lower case, is the server's own, or is for S3. */
@@ -45,7 +48,7 @@ export interface Services {
   readonly hub: LogHub;
   readonly metrics: Metrics;
   readonly ring: LogRing;
-  /** The newest audit entries, whatever the filters of the log are. */
+  /** The newest audit entries of this process, whatever the filters of the log are. */
   readonly auditRing: LogRing;
   readonly configFile: ConfigFile;
   /** Reads the configuration again and applies it, or logs why that failed. */

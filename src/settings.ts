@@ -5,6 +5,7 @@ import { formatAddress, isHostName } from "./base/address.ts";
 import { usableMemory } from "./base/memory-budget.ts";
 import type { FilesSource } from "./buckets/open-storage.ts";
 import type { CertificateSettings, Certificates } from "./certs/certificates.ts";
+import type { NodeMemory } from "./cluster/memory.ts";
 import type { NodeSettings, Roster } from "./cluster/roster.ts";
 import { type Part, settingPart } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
@@ -89,6 +90,15 @@ export function backupSettings(config: Config): BackupSettings {
     files: config.backup_files,
     beforeMigration: config.backup_before_migration,
   };
+}
+
+/** AuditSettings are how long the audit trail is kept. */
+export interface AuditSettings {
+  readonly keepMs: number;
+}
+
+export function auditSettings({ logging }: Config): AuditSettings {
+  return { keepMs: logging.keep_audit_days * 24 * 3_600_000 };
 }
 
 /** ClusterSettings are what a node says about itself, and how long it drains. */
@@ -297,6 +307,21 @@ export function backupsPart(backups: BackupSchedule): Part<BackupSettings> {
   return {
     ...settingPart("backups", backupSettings, (slice) => backups.apply(slice)),
     close: () => backups.close(),
+  };
+}
+
+/** `memoryPart` makes what the node remembers over a restart a part of the configuration; `audit` ends before it does. */
+export function memoryPart(
+  memory: NodeMemory,
+  audit: Disposable,
+  onChanged: (settings: AuditSettings) => void,
+): Part<AuditSettings> {
+  return {
+    ...settingPart("audit trail", auditSettings, onChanged),
+    close: () => {
+      audit[Symbol.dispose]();
+      return memory.close();
+    },
   };
 }
 

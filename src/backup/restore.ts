@@ -10,7 +10,7 @@ import {
   type TableShape,
 } from "../db/dump/portable.ts";
 import type { InsertRows, LoadReport } from "../db/dump/table-loader.ts";
-import { nodesNamespace } from "../db/rows/node-rows.ts";
+import { isOfNode } from "../db/rows/memory-rows.ts";
 import { storeNamespace } from "../db/rows/store-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 import { bucketPathOf, tableOf } from "./manifest.ts";
@@ -264,13 +264,13 @@ function withoutStore(insert: InsertRows, kv: TableShape): InsertRows {
   return without(insert, kv, (namespace) => namespace === storeNamespace);
 }
 
-/** Also leaves out the nodes that used the database of the backup. */
+/** Also leaves out what is about the nodes that used the database of the backup. */
 function without(
   insert: InsertRows,
   { name, columns }: TableShape,
   isLeftOut: (namespace: string) => boolean,
 ): InsertRows {
   const at = columns.indexOf("namespace");
-  const stays = (row: PortableRow) => row[at] !== nodesNamespace && !isLeftOut(String(row[at]));
+  const stays = (row: PortableRow) => !isOfNode(String(row[at])) && !isLeftOut(String(row[at]));
   return (table, rows) => insert(table, table === name ? rows.filter(stays) : rows);
 }

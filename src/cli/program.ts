@@ -46,6 +46,32 @@ const logs = command({
   run: async (options, ctx) => (await import("./logs/logs.ts")).logs(options, ctx),
 });
 
+const activity = command({
+  name: "activity",
+  summary: "print who changed what, from the audit trail of a server",
+  needs: ["audit_list"],
+  options: [
+    ...remote,
+    ["-n, --lines <number>", "print only the last entries, this many (default: 100)", { parse: parseCount }],
+    ["--all", "print all entries that the server keeps"],
+    ["--since <time>", "print only entries of the last 90m, 12h, 7d, …", { parse: parseDuration }],
+    ["--bucket <name>", "print only changes of this bucket and its deploys"],
+    [
+      "--by <token>",
+      "print only what this token did, by its key or user name; repeatable",
+      { parse: gather },
+    ],
+    [
+      "--event <code>",
+      "print only these events, such as file.written, or file for all of files; repeatable",
+      { parse: gather },
+    ],
+    ["--csv", "print CSV (RFC 4180)"],
+    ["--json", "print one JSON object per line"],
+  ],
+  run: async (options, ctx) => (await import("./logs/activity.ts")).activity(options, ctx),
+});
+
 const sql = command({
   name: "sql [statement]",
   summary: "run SQL on a server's database; without a statement, read statements from the terminal",
@@ -90,7 +116,7 @@ const groups: Readonly<Record<string, readonly CommandRow[]>> = {
     ...[deploy, rollback, deploys, push, pull, checkSiteCommand, ls, cat, cp, mv, rm],
     ...[link, links, rollLinkSecret, buckets],
   ],
-  "Servers:": [login, logout, servers, status, nodes, certs, logs, sql, storage, tokens, call],
+  "Servers:": [login, logout, servers, status, nodes, certs, logs, activity, sql, storage, tokens, call],
   "Run a server on this machine:": serverCommands,
   "About this program:": [version, completion, man],
 };

@@ -111,6 +111,10 @@ export interface ServerEvents {
   "links.no_key": Record<never, never>;
   /** The node's link key is not the key that the database belongs to. Links that other nodes made do not work on this node, and it makes none while another node runs. Logged once for each start. */
   "links.other_key": Record<never, never>;
+  /** Audit entries were not stored in the database, because it was away for too long; `dropped` is their number. The outputs of the log had them. */
+  "audit.dropped": { dropped: number };
+  /** The last run of this server did not end by a stop: it was killed, or the machine was. Or the database did not answer while it stopped. */
+  "server.crashed": Record<never, never>;
   /** A release is being downloaded. Logged again with the progress, at most once a second. */
   "update.downloading": { tag: string; bytes?: number; total?: number; percent?: number };
   /** The downloaded binary is started once as a test. */
@@ -267,6 +271,8 @@ export const serverEvents = {
   "nodes.files_not_shared": "WARN",
   "links.no_key": "WARN",
   "links.other_key": "WARN",
+  "audit.dropped": "WARN",
+  "server.crashed": "WARN",
   "update.downloading": "INFO",
   "update.testing": "INFO",
   "update.installed": "INFO",

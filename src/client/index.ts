@@ -50,6 +50,7 @@ export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
 export { changeMany, type FailedPath, type ManyDone, type ManyOptions, type VersionName } from "./many.ts";
 export {
+  type AuditEntry,
   type Bucket,
   type BucketSite,
   type BucketUsage,

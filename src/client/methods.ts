@@ -1,5 +1,7 @@
 // Printed by `npm run docs` from the declarations; edit those instead.
 
+export type AuditEntry = { timestamp: string; level: "ERROR" | "WARN" | "INFO" | "DEBUG" | "TRACE"; target: string; message: string; fields: { [name: string]: unknown }; spans: { name: string; fields: string }[]; id: string; node: string };
+
 export type Bucket = { id: number; name: string; path: string; is_http_root: boolean; cors: boolean; enable: boolean; public?: false; hosts?: string[]; clean_urls?: true };
 
 export type BucketSite = { enable: boolean; public: boolean; is_http_root: boolean; hosts: string[] };
@@ -87,8 +89,8 @@ export interface Methods {
   /** Returns the size of each table in bytes. On PostgreSQL this includes indexes and out-of-line storage; on SQLite it does not include indexes. */
   "node-server_database_storage": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
   /** Says whether the server is well, and why not. Reasons about other nodes need `Node::ReadNodes`, too, and those about errors in the log and failed sign-ins `Node::ReadLogs`. `failing`, `slow`, `disk` and others look at the last five minutes, `errors` at the last hour, `signIns` at the last ten minutes. */
-  "node-server_status": { readonly params: { token?: string | undefined }; readonly result: { verdict: "well" | "attention" | "trouble"; reasons: StatusReason[]; orders_certificates: boolean }; };
-  /** Returns the metrics of `GET /node/metrics` as JSON, and their history since the start of the server: the last hour in steps of 10 seconds and the last day in steps of a minute. Rates are per second. */
+  "node-server_status": { readonly params: { token?: string | undefined }; readonly result: { verdict: "well" | "attention" | "trouble"; reasons: StatusReason[]; started: number; crashed: boolean; orders_certificates: boolean }; };
+  /** Returns the metrics of `GET /node/metrics` as JSON, and their history: the last hour in steps of 10 seconds and the last day in steps of a minute, over restarts. A kill loses the last minute. Rates are per second. */
   "node-server_metrics": { readonly params: { token?: string | undefined; since?: number | null | undefined; series?: string[] | null | undefined }; readonly result: { time: number; metrics: MetricFamily[]; history: MetricHistory[] }; };
   /** Replaces the server's binary with the release `tag`, newer or older, and restarts into it 3 seconds after the answer. The process id stays the same. Nothing happens if that version already runs. The log shows the progress. */
   "node-server_self_update": { readonly params: { token?: string | undefined; tag: string }; readonly result: null; };
@@ -178,8 +180,8 @@ export interface Methods {
   "static-bucket_release": { readonly params: { token?: string | undefined; name: string; lease: string }; readonly result: boolean; };
   /** Lists the agents that the token may see, sorted. A `List` permission in the scope of one agent shows the agent only if the token holds another permission on it, too. */
   "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
-  /** Returns the newest audit entries in memory, oldest first: who changed what, and from where. A restart empties the memory; the file that `json_log_file` names has all entries. */
-  "audit_list": { readonly params: { token?: string | undefined; limit?: number | null | undefined }; readonly result: LogEntry[]; };
+  /** Returns entries of the audit trail of all nodes, oldest first: who changed what, and from where. The database keeps them for `keep_audit_days`. Of one client's changes of many files in a row it keeps the first and one that counts the others. A kill loses entries of the last two seconds; the outputs of the log have them. What another node did within the last two seconds may be missing. */
+  "audit_list": { readonly params: { token?: string | undefined; limit?: number | null | undefined; before?: string | null | undefined; since?: number | null | undefined; events?: string[] | null | undefined; by?: string[] | null | undefined; bucket?: string | null | undefined; text?: string | null | undefined }; readonly result: AuditEntry[]; };
   /** Lists the nodes that use the same database, sorted by name. `answered_by` is the node that answered. Times are Unix milliseconds of the database's clock. `url` is the node's own address, if known. A node is `alive` for 60 s after `last_seen`. A node that disappeared without a proper stop stays in the list for a day. `files` is equal for nodes that share a file store; it is `disk` for plain files, which nodes cannot share. `warnings` have the codes of docs/events.md and the UUIDs of the nodes concerned. */
   "cluster_nodes": { readonly params: { token?: string | undefined }; readonly result: { answered_by: { uuid: string; boot: string }; nodes: ClusterNode[]; warnings: { event: "nodes.same_uuid" | "nodes.files_not_shared"; nodes: string[] }[] }; };
   /** Returns the log entries in memory, oldest first. With a filter it returns only entries that pass it, with a limit only the newest of them. */

@@ -77,6 +77,9 @@ export class Roster {
   #joined: JoinedRow | undefined;
   readonly #heartbeat: Task;
   #warnings: readonly NodesWarning[] = [];
+  /** Rows of earlier starts of this server, by key, with their last heartbeats; undefined until they were read. */
+  #earlier: Map<string, string> | undefined;
+  #crashed = false;
 
   constructor(options: RosterOptions) {
     this.#options = options;
@@ -85,7 +88,10 @@ export class Roster {
       closeMs: Number.POSITIVE_INFINITY,
       run: async () => {
         // A heartbeat is nothing that the log should show.
+        const knewCrash = this.#crashed;
         const nodes = await quietly(() => this.#sendHeartbeat());
+        if (this.#crashed && !knewCrash)
+          options.log.event("server.crashed", "the last run of this server did not end by a stop", {});
         this.#warn(nodes);
         return this.#pauseMs;
       },
@@ -99,6 +105,16 @@ export class Roster {
   /** What is wrong between this node and others, as of the last heartbeat. */
   get warnings(): readonly NodesWarning[] {
     return this.#warnings;
+  }
+
+  /** Whether the last run of this server did not end by a stop. Where other nodes may be, that is known after a minute. */
+  get crashed(): boolean {
+    return this.#crashed;
+  }
+
+  /** The name of this node; empty before a configuration is read. */
+  get name(): string {
+    return this.#settings?.name ?? "";
   }
 
   /** Takes the URL of the node from `listener`, unless the settings have one. */
@@ -158,8 +174,9 @@ export class Roster {
       const { nowMs, rows } = await home.rows.list();
       const own = this.#ownRow(home, { at: nowMs, since: joined.since, ready });
       joined.since = own.since;
+      this.#findCrash(joined, rows, nowMs);
       if (!rows.some((row) => this.#isSuccessor(row, own))) {
-        const { key, uuid, ...value } = own;
+        const { key, uuid, ...value } = { ...own, crashed: this.#crashed };
         joined.beat = own.beat;
         await home.rows.write(uuid, value);
       }
@@ -181,6 +198,21 @@ export class Roster {
     const { boot, process } = this.#options;
     this.#joined = { home, key: keyOf({ uuid: home.uuid, boot, process }) };
     return this.#joined;
+  }
+
+  /** A stop removes the row, so a row of an earlier start that nobody writes any more is that of a crash. */
+  #findCrash({ home, key: ownKey }: JoinedRow, rows: readonly NodeRow[], nowMs: number): void {
+    const ours = rows.filter(({ uuid, key }) => uuid === home.uuid && key !== ownKey);
+    const isSibling = ({ boot }: NodeRow) => boot === this.#options.boot;
+    this.#earlier ??= new Map(ours.filter((row) => !isSibling(row)).map(({ key, beat }) => [key, beat]));
+    for (const [key, beat] of this.#earlier) {
+      const row = ours.find((one) => one.key === key);
+      // It has stopped, or it is another node that has the same UUID.
+      if (row?.beat !== beat) this.#earlier.delete(key);
+      else if (!home.rows.isShared || nowMs - row.at > aliveMs) this.#crashed = true;
+    }
+    // Another process of this node may have removed the row.
+    if (ours.some((row) => isSibling(row) && row.crashed)) this.#crashed = true;
   }
 
   /** Whether a row is that of a process which takes the place of this one: it is beside this one for a while. */

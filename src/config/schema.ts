@@ -447,6 +447,11 @@ const loggingKeys = {
       example: "info",
     },
   ),
+  keep_audit_days: key(
+    "days",
+    z.int().min(1).max(3650).default(90),
+    "How long the database keeps the audit trail: who changed what. At most 100,000 entries and 64 MiB are kept.",
+  ),
   ...accessLogKeys,
 };
 

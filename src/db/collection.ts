@@ -7,8 +7,8 @@ export type Condition = RawBuilder<SqlBool>;
 
 interface ListOptions {
   readonly where?: Condition | undefined;
-  /** By key, or the oldest row first. */
-  readonly order?: "key" | "age";
+  /** By key, the last key first, or the oldest row first. */
+  readonly order?: "key" | "last" | "age";
   readonly max?: number;
 }
 
@@ -78,7 +78,7 @@ export class Collection<T> {
       .select(["key", "value"])
       .where("namespace", "=", this.namespace)
       .$if(where !== undefined, (query) => query.where(where as Condition))
-      .orderBy(order === "key" ? "key" : "id")
+      .orderBy(order === "age" ? "id" : "key", order === "last" ? "desc" : "asc")
       .$if(max !== undefined, (query) => query.limit(max as number))
       .execute();
     return new Map(rows.map(({ key, value }) => [key, this.#read(value)]));
@@ -153,6 +153,24 @@ export class Collection<T> {
     await this.#query
       .insertInto("kv")
       .values(row)
+      .onConflict((conflict) =>
+        conflict.columns(["namespace", "key"]).doUpdateSet({ value: sql`excluded.value` }),
+      )
+      .execute();
+  }
+
+  /** putMany writes rows by one statement, each in the place of one with the same key. There must not be more than a few hundred. */
+  async putMany(values: ReadonlyMap<string, T>): Promise<void> {
+    if (values.size === 0) return;
+    await this.#query
+      .insertInto("kv")
+      .values(
+        Array.from(values, ([key, value]) => ({
+          namespace: this.namespace,
+          key,
+          value: this.#dialect.json(value),
+        })),
+      )
       .onConflict((conflict) =>
         conflict.columns(["namespace", "key"]).doUpdateSet({ value: sql`excluded.value` }),
       )

@@ -30,6 +30,7 @@ import { HeadRows } from "./rows/head-rows.ts";
 import { KvRows, namingDamage } from "./rows/kv-rows.ts";
 import { LinkRows } from "./rows/link-rows.ts";
 import { TaskLockRows, TransferLockRows } from "./rows/lock-rows.ts";
+import { MemoryRows } from "./rows/memory-rows.ts";
 import { NodeRows } from "./rows/node-rows.ts";
 import { RemovedRows } from "./rows/removed-rows.ts";
 import { StoreIdentityRows } from "./rows/store-rows.ts";
@@ -77,6 +78,8 @@ export class Database {
   readonly links: LinkRows;
   /** The nodes that use this database. */
   readonly nodes: NodeRows;
+  /** What nodes remember over a restart. */
+  readonly memory: MemoryRows;
   /** What was deleted or replaced in the object store, and everything that is named there. */
   readonly removed: RemovedRows;
   /** The store that the files are in. */
@@ -107,6 +110,7 @@ export class Database {
     this.taskLocks = new TaskLockRows(dialect);
     this.links = new LinkRows(dialect);
     this.nodes = new NodeRows(dialect);
+    this.memory = new MemoryRows(dialect);
     this.removed = new RemovedRows(dialect, this.heads);
     this.storeIdentity = new StoreIdentityRows(dialect);
     this.transferLocks = new TransferLockRows(dialect);

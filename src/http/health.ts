@@ -20,6 +20,8 @@ export interface HealthOptions {
   readonly readiness: Readiness;
   /** The codes of what is wrong between this node and others (`nodes.…` in docs/events.md). */
   readonly warnings: () => readonly string[];
+  /** Whether the last run did not end by a stop. */
+  readonly crashed: () => boolean;
 }
 
 const headers = {
@@ -29,13 +31,15 @@ const headers = {
 };
 
 /** serveHealth answers `GET /node/health`: the process is alive. It uses neither the database nor the disk. */
-export function serveHealth({ version, uptimeMs, readiness, warnings: present }: HealthOptions): Response {
-  const warnings = present();
+export function serveHealth(options: HealthOptions): Response {
+  const { version, uptimeMs, readiness } = options;
+  const warnings = options.warnings();
   return json(
     {
       status: "ok",
       version,
       uptime_ms: uptimeMs(),
+      ...(options.crashed() && { crashed: true }),
       ...(readiness.isDraining && { draining: true }),
       ...(warnings.length > 0 && { warnings }),
       ...verdictOn(readiness, readiness.lastMissing),

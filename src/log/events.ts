@@ -178,6 +178,24 @@ const clusterEvents = {
   },
 } as const;
 
+/** `memoryEvents` are the events of what nodes remember over a restart. */
+const memoryEvents = {
+  "audit.dropped": {
+    level: "WARN",
+    description:
+      "Audit entries were not stored in the database, because it was away for too long; `dropped` is their number. The outputs of the log had them.",
+    fields: z.object({ dropped: z.int() }),
+    hidden: [],
+  },
+  "server.crashed": {
+    level: "WARN",
+    description:
+      "The last run of this server did not end by a stop: it was killed, or the machine was. Or the database did not answer while it stopped.",
+    fields: z.object({}),
+    hidden: [],
+  },
+} as const;
+
 /** The number of a process; every entry of a server with several processes has its own as `process`. */
 const of = z.int().describe("the number of the process");
 
@@ -528,6 +546,7 @@ export const events = {
   },
   ...storeEvents,
   ...clusterEvents,
+  ...memoryEvents,
   "update.downloading": {
     level: "INFO",
     description: "A release is being downloaded. Logged again with the progress, at most once a second.",

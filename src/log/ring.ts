@@ -37,6 +37,14 @@ export class LogRing implements Sink {
     this.#runs.clear();
   }
 
+  /** Puts older entries before those that there are, as far as they pass the filter and fit. */
+  restore(older: readonly LogEntry[]): void {
+    const all = [...older.filter((entry) => this.#filter.passes(entry)), ...this.entries()];
+    this.#slots = this.#capacity === 0 ? [] : all.slice(-this.#capacity);
+    this.#oldest = 0;
+    this.#runs.clear();
+  }
+
   write(entry: LogEntry): void {
     if (this.#capacity === 0) return;
     const run = this.#runs.add(entry);
@@ -88,7 +96,7 @@ type LongRun = BulkRun & { readonly rest: LogEntry };
  * BulkRuns finds the audit entries of one client that changes many files in a row, so that a memory of bounded size keeps the first of them
  * and one that counts the rest.
  */
-class BulkRuns {
+export class BulkRuns {
   readonly #runs = new Map<string, BulkRun>();
 
   /** Returns the run that has counted the entry; undefined if the entry is to be kept itself. */

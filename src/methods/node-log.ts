@@ -19,6 +19,13 @@ const logEntry = z
   })
   .meta({ id: "LogEntry" });
 
+const auditEntry = logEntry
+  .extend({
+    id: z.string().describe("a later entry of the same node has a greater id"),
+    node: z.string().describe("the name of the node that made the change"),
+  })
+  .meta({ id: "AuditEntry" });
+
 /** `filterWords` describes a param that takes a log filter. */
 const filterWords =
   "in the syntax of `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; if the filter is refused, `data.column` says where and `data.why` why";
@@ -137,7 +144,7 @@ export const log = {
 /** `auditMethods` are the methods about changes that callers made. */
 export const auditMethods = {
   audit_list: method({
-    doc: "Returns the newest audit entries in memory, oldest first: who changed what, and from where. A restart empties the memory; the file that `json_log_file` names has all entries.",
+    doc: "Returns entries of the audit trail of all nodes, oldest first: who changed what, and from where. The database keeps them for `keep_audit_days`. Of one client's changes of many files in a row it keeps the first and one that counts the others. A kill loses entries of the last two seconds; the outputs of the log have them. What another node did within the last two seconds may be missing.",
     need: globally("node.read_logs"),
     effect: "reads",
     params: {
@@ -146,11 +153,35 @@ export const auditMethods = {
         .min(1)
         .max(1000)
         .nullish()
+        .describe("how many entries to return, counted from the newest; default: 1,000"),
+      before: z
+        .string()
+        .max(100)
+        .nullish()
         .describe(
-          "how many entries to return, counted from the newest; default: all in memory, at most 1,000",
+          "return only entries before the one with this `id`; to read on, that of the first entry returned",
         ),
+      since: z.int().nullish().describe("return only entries after this time, in Unix milliseconds"),
+      events: z
+        .array(z.string().max(100))
+        .max(100)
+        .nullish()
+        .describe(
+          "return only these events: codes such as `file.written`, or what they begin with, such as `file`",
+        ),
+      by: z
+        .array(z.string().max(1000))
+        .max(100)
+        .nullish()
+        .describe("return only what these tokens did, by keys or user names"),
+      bucket: z.string().max(1000).nullish().describe("return only changes of this bucket and its deploys"),
+      text: z
+        .string()
+        .max(1000)
+        .nullish()
+        .describe("return only entries that contain all words of this text"),
     },
-    result: z.array(logEntry),
+    result: z.array(auditEntry),
     example: {
       params: { token: "<SUPER_TOKEN>", limit: 1 },
       result: [
@@ -167,9 +198,20 @@ export const auditMethods = {
             settings: { is_http_root: false, cors: true },
           },
           spans: [],
+          id: "1794794501291000a1b2c3d4",
+          node: "node-1",
         },
       ],
     },
-    run: ({ auditRing }, { limit }) => auditRing.entries().slice(-(limit ?? Number.POSITIVE_INFINITY)),
+    run: ({ memory }, { limit, before, since, events, by, bucket, text }) =>
+      memory.audit({
+        max: limit ?? 1000,
+        before: before ?? undefined,
+        since: since ?? undefined,
+        events: events ?? undefined,
+        by: by ?? undefined,
+        bucket: bucket ?? undefined,
+        text: text ?? undefined,
+      }),
   }),
 };

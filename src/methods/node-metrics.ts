@@ -76,13 +76,23 @@ export const nodeMetrics = {
     result: z.object({
       verdict: z.enum(["well", ...levels]),
       reasons: z.array(statusReason).readonly().describe("why the server is not well, the gravest first"),
+      started: z.int().describe("when the server started, in Unix milliseconds"),
+      crashed: z
+        .boolean()
+        .describe("whether its last run did not end by a stop; with PostgreSQL that is known after a minute"),
       orders_certificates: z
         .boolean()
         .describe("whether the server orders its certificates (`auto` in `[tls]`)"),
     }),
     example: {
       params: { token: "<SUPER_TOKEN>" },
-      result: { verdict: "well", reasons: [], orders_certificates: true },
+      result: {
+        verdict: "well",
+        reasons: [],
+        started: 1794794201291,
+        crashed: false,
+        orders_certificates: true,
+      },
     },
     run: async (services) => {
       const { caller, metrics, readiness, roster, certificates, ring, auditRing, clock } = services;
@@ -104,11 +114,16 @@ export const nodeMetrics = {
         uncertified,
         ...(may("node.read_logs") && loggedFacts(ring.entries(), auditRing.entries(), now)),
       });
-      return { ...judged, orders_certificates: certificates.set !== undefined };
+      return {
+        ...judged,
+        started: now - services.uptimeMs(),
+        crashed: roster.crashed,
+        orders_certificates: certificates.set !== undefined,
+      };
     },
   }),
   "node-server_metrics": method({
-    doc: "Returns the metrics of `GET /node/metrics` as JSON, and their history since the start of the server: the last hour in steps of 10 seconds and the last day in steps of a minute. Rates are per second.",
+    doc: "Returns the metrics of `GET /node/metrics` as JSON, and their history: the last hour in steps of 10 seconds and the last day in steps of a minute, over restarts. A kill loses the last minute. Rates are per second.",
     need: globally("node.metrics"),
     effect: "reads",
     fails: ["InvalidInput"],

@@ -103,6 +103,24 @@ export class HistoryRing {
     }));
   }
 
+  /** Takes up values that an earlier start has measured. To be called before the first `tick`. */
+  restore(parts: readonly HistoryPart[]): void {
+    const { stepSeconds, steps } = this.#size;
+    const own = parts.filter((part) => part.step_seconds === stepSeconds && part.start !== null);
+    const ageOf = (at: number) => Math.round((this.#lastAt - at) / (stepSeconds * 1000));
+    const oldest = Math.max(-1, ...own.map(({ start }) => Math.min(ageOf(start ?? 0), steps - 1)));
+    if (this.#written > 0 || oldest < 0) return;
+    this.#written = oldest + 1;
+    for (const { name, values } of this.#columns) {
+      values.fill(Number.NaN);
+      for (const { start, series } of own)
+        for (const [at, value] of (series[name] ?? []).entries()) {
+          const age = ageOf((start ?? 0) + at * stepSeconds * 1000);
+          if (age >= 0 && age <= oldest && typeof value === "number") values[oldest - age] = value;
+        }
+    }
+  }
+
   /** Takes a sample if a step is over. Steps that were missed, because the machine slept, are unknown. */
   tick(now: number): void {
     const { stepSeconds, steps } = this.#size;

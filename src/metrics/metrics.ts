@@ -81,6 +81,11 @@ export class Metrics {
     return this.#rings.map((ring) => ring.read(filter));
   }
 
+  /** Takes up the history of an earlier start. To be called before `start`. */
+  restore(parts: readonly HistoryPart[]): void {
+    for (const ring of this.#rings) ring.restore(parts);
+  }
+
   close(): void {
     void this.#task.close();
     this.#options.close();

@@ -124,6 +124,9 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
       "0 after a write that the database refused, until one succeeds.",
       () => Number(services().database.acceptsWrites),
     ),
+    gauge("node_server_crashed", "1 if the last run of the server did not end by a stop.", () =>
+      Number(services().roster.crashed),
+    ),
     gauge("node_server_draining", "1 while the server stops or restarts shortly.", () =>
       Number(readiness.isDraining),
     ),

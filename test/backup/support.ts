@@ -5,7 +5,7 @@ import { type BackupManifest, manifestName } from "../../src/backup/manifest.ts"
 import { endOfArchive, padding, readTar, type TarEntry, tarHeader } from "../../src/backup/tar.ts";
 import { openSnapshot } from "../../src/db/dump/load-target.ts";
 import type { PortableRow } from "../../src/db/dump/portable.ts";
-import { nodesNamespace } from "../../src/db/rows/node-rows.ts";
+import { isOfNode } from "../../src/db/rows/memory-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 
@@ -60,10 +60,10 @@ export async function rowsOf(url: string): Promise<Record<string, PortableRow[]>
   for (const table of snapshot.tables) {
     const lastUse = table.columns.indexOf("last_used_at");
     const namespace = table.columns.indexOf("namespace");
-    // A node that runs writes its own row, which no restore brings back.
+    // A node that runs writes rows of its own, which no restore brings back, and the audit trail in the background.
     const rows = (await Array.fromAsync(snapshot.rows(table)))
       .flat()
-      .filter((row) => row[namespace] !== nodesNamespace);
+      .filter((row) => !isOfNode(String(row[namespace])) && row[namespace] !== "audit");
     tables[table.name] = rows.map((row) => row.filter((_, at) => at !== lastUse));
   }
   await snapshot.close();

@@ -56,6 +56,7 @@ test("a file with the two required keys gets every default", () => {
         memory_log_capacity: 500,
         log_format: "text",
         access_log_format: "combined",
+        keep_audit_days: 90,
       },
       database: {
         database_url: "sqlite:///srv/node/data/node.db?mode=rwc",

@@ -50,8 +50,7 @@ inBrowser(
     expect(await page.getByText("just now").first().getAttribute("title")).toMatch(
       /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/,
     );
-    await page.getByText("since the server started on").waitFor();
-    await page.getByText("json_log_file").waitFor();
+    await page.getByText("keep_audit_days").waitFor();
 
     // What another client does now appears by itself.
     await node.call("static-bucket-file_upload", {

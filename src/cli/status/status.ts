@@ -151,6 +151,7 @@ function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs
     built: version.build_time,
     uuid,
     uptime_ms: uptimeMs,
+    crashed: judged instanceof Error ? null : judged.crashed,
     database: database instanceof Error ? null : database.data,
     database_error: broken?.message ?? null,
     token: own instanceof Error ? null : tokenState(own),
@@ -184,7 +185,7 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
       : { certificate: certificateText(state.certificate_expires) }),
     version: `${state.version} (${state.commit.slice(0, 12)}, built ${state.built})`,
     uuid: state.uuid,
-    ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
+    ...(state.uptime_ms === null ? {} : { up: upText(state.uptime_ms, state.crashed) }),
     database: databaseText(state, database),
     token: tokenText(state, own),
     ...(own instanceof Error ? {} : { can: permissionsText(own) }),
@@ -281,6 +282,12 @@ function durationText(ms: number): string {
   const hours = Math.floor(ms / 3_600_000);
   if (hours < 24) return timeText(Math.floor(ms / 1000));
   return `${countText(Math.floor(hours / 24), "day")} ${hours % 24} h`;
+}
+
+/** `2 days 3 h`, or `5 min 3 s; the last run did not end by a stop, see node-server logs`. */
+function upText(ms: number, crashed: boolean | null): string {
+  const note = crashed ? "; the last run did not end by a stop, see node-server logs" : "";
+  return `${durationText(ms)}${note}`;
 }
 
 function whose({ key, username, name }: NonNullable<State["token"]>): string {

@@ -30,6 +30,7 @@ const nodeValue = z.object({
   ready: z.boolean(),
   files: label,
   process: z.int().nonnegative().optional(),
+  crashed: z.boolean().optional(),
   beat: label,
 });
 
@@ -50,6 +51,8 @@ interface NodeValue {
   readonly files: string;
   /** The number of the process, for a node that has several. */
   readonly process?: number | undefined;
+  /** Whether the run before did not end by a stop. */
+  readonly crashed?: boolean | undefined;
   /** Names the writer and this heartbeat, so that each removes only what it wrote itself. */
   readonly beat: string;
 }

@@ -90,6 +90,14 @@ export function kindOf({ entry }: AuditRow): AuditKind {
   return kindsByPrefix[String(entry.fields.event).split(".", 1)[0] ?? ""] ?? "server";
 }
 
+const serverEvents = ["config", "certificate", "sql", "update"];
+
+/** What the codes of the events of a kind begin with. */
+export function eventsOf(kind: string): readonly string[] {
+  if (kind === "server") return serverEvents;
+  return Object.keys(kindsByPrefix).filter((prefix) => kindsByPrefix[prefix] === kind);
+}
+
 export function bucketOf({ entry: { fields } }: AuditRow): string | undefined {
   return typeof fields.bucket === "string" ? withoutDeploy(fields.bucket) : undefined;
 }
@@ -147,6 +155,12 @@ export class Actors {
       this.#byKey.set(token_key, actor);
       if (username !== null) this.#byUsername.set(username, actor);
     }
+  }
+
+  /** The key and the user name of a token: either may be in an entry. */
+  namesOf(id: string): string[] {
+    const usernames = [...this.#byUsername].filter(([, actor]) => actor.id === id).map(([name]) => name);
+    return [id, ...usernames];
   }
 
   byKey(key: string): Actor {

@@ -1,19 +1,21 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { LogEntry } from "../../../client/index.ts";
+import type { AuditEntry, LogEntry, ParamsOf } from "../../../client/index.ts";
 import { untilReachable } from "../../connection.ts";
-import { ago, number, sentences, time } from "../../format.ts";
+import { ago, number, time } from "../../format.ts";
 import { linkTo, replaceQuery, route } from "../../route.ts";
 import { type Session, useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { useLoad, useNow } from "../../ui/call.tsx";
+import { useNow } from "../../ui/call.tsx";
+import { save } from "../../ui/copy.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Feed } from "../../ui/feed.ts";
 import { Field } from "../../ui/form.tsx";
 import { Page, Skeleton } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
+import { showError } from "../../ui/toasts.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { auditKinds } from "./audit-events.ts";
 import { Change, searchText, useActors, Who } from "./change.tsx";
@@ -24,6 +26,7 @@ import {
   type AuditRow,
   auditRows,
   bucketOf,
+  eventsOf,
   passesFilter,
 } from "./model.ts";
 
@@ -45,30 +48,18 @@ export default function ActivityPage() {
   const actors = useActors(rows);
   return (
     <Page title={t.frame.activity} actions={<StatusBadge status={status} />}>
-      <Memory />
+      <p class="muted">{rich(t.activity.kept, { key: <KeepKey /> })}</p>
       {status.state === "failed" && <Problem error={status.error} retry={follow} />}
       {rows === undefined && status.state !== "failed" && <Skeleton />}
-      {rows !== undefined && <Trail rows={rows} actors={actors} />}
+      {rows !== undefined && <Trail feed={feed} rows={rows} actors={actors} />}
     </Page>
   );
 }
 
-/** Says what the list holds, and where the rest is. */
-function Memory() {
-  const { client, rights } = useSession();
-  const { value } = useLoad(
-    async (signal) => Date.now() - (await client.call("node-server_uptime", {}, { signal })),
-    [client],
-  );
-  const key = <code>json_log_file</code>;
-  const memory = value === undefined ? t.activity.memoryUnknown : t.activity.memory(time(value));
-  return (
-    <p class="muted">
-      {rich(sentences(memory, t.activity.wholeTrail), {
-        key: rights.may("node-server_read_config") ? <a href={linkTo("config")}>{key}</a> : key,
-      })}
-    </p>
-  );
+function KeepKey() {
+  const { rights } = useSession();
+  const key = <code>keep_audit_days</code>;
+  return rights.may("node-server_read_config") ? <a href={linkTo("config")}>{key}</a> : key;
 }
 
 function StatusBadge({ status: { state } }: { readonly status: Feed["status"]["value"] }) {
@@ -81,19 +72,41 @@ function StatusBadge({ status: { state } }: { readonly status: Feed["status"]["v
   );
 }
 
-function Trail({ rows, actors }: { readonly rows: readonly AuditRow[]; readonly actors: Actors }) {
+interface TrailProps {
+  readonly feed: AuditFeed;
+  readonly rows: readonly AuditRow[];
+  readonly actors: Actors;
+}
+
+function Trail({ feed, rows, actors }: TrailProps) {
   const [showsAll, setShowsAll] = useState(false);
   const filter = filterIn(route.value.query);
+  const { kind, actor, bucket } = filter;
+  const asked: AskedFilter = {
+    events: kind === "" ? null : [...eventsOf(kind)],
+    by: actor === "" ? null : actors.namesOf(actor),
+    bucket: bucket === "" ? null : bucket,
+  };
   const shown = rows.filter((row) =>
     passesFilter(row, filter, { actor: actors.of(row).id, text: filter.text && searchText(row, actors) }),
   );
+  // What a filter lets through may be older than the entries that were read.
+  const key = JSON.stringify(asked);
+  useEffect(() => {
+    if (`${kind}${actor}${bucket}` !== "") void feed.readOlder(asked).catch(showError);
+  }, [key]);
   if (rows.length === 0) return <p class="empty">{t.activity.none}</p>;
   return (
     <>
       <Filters filter={filter} rows={rows} actors={distinctActors(rows, actors)} onChange={showFilter} />
-      <p class="muted" role="status">
-        {t.activity.countShown(shown.length)}
-      </p>
+      <div class="activity-count">
+        <p class="muted" role="status">
+          {t.activity.countShown(shown.length)}
+        </p>
+        <Button icon="download" title={t.activity.exportTitle} onClick={() => feed.export(asked)}>
+          {t.activity.export}
+        </Button>
+      </div>
       {shown.length === 0 ? (
         <p class="empty">
           {t.activity.noneMatch} <Button onClick={() => replaceQuery({})}>{t.activity.clear}</Button>
@@ -101,11 +114,21 @@ function Trail({ rows, actors }: { readonly rows: readonly AuditRow[]; readonly 
       ) : (
         <RowTable rows={showsAll ? shown : shown.slice(0, maxShown)} actors={actors} />
       )}
-      {!showsAll && shown.length > maxShown && (
-        <div>
+      <div class="row">
+        {!showsAll && shown.length > maxShown && (
           <Button onClick={() => setShowsAll(true)}>{t.activity.showAll(number(shown.length))}</Button>
-        </div>
-      )}
+        )}
+        {feed.hasOlder(asked) && (
+          <Button
+            onClick={() => {
+              setShowsAll(true);
+              return feed.readOlder(asked);
+            }}
+          >
+            {t.activity.older}
+          </Button>
+        )}
+      </div>
     </>
   );
 }
@@ -128,9 +151,12 @@ function RowTable({ rows, actors }: { readonly rows: readonly AuditRow[]; readon
       id: "from",
       title: t.activity.from,
       kind: "muted",
-      cell: ({ entry }) => visibleText(String(entry.fields.address ?? "")),
+      cell: ({ entry }) =>
+        [entry.fields.address ?? "", ...nodeOf(entry)].map((part) => visibleText(String(part))).join(" · "),
     },
   ];
+  const names = new Set(rows.flatMap(({ entry }) => (isTrailEntry(entry) ? [entry.node] : [])));
+  const nodeOf = (entry: LogEntry) => (names.size > 1 && isTrailEntry(entry) ? [entry.node] : []);
   return (
     <DataTable
       label={t.activity.caption}
@@ -141,6 +167,10 @@ function RowTable({ rows, actors }: { readonly rows: readonly AuditRow[]; readon
       keyOf={({ key }) => key}
     />
   );
+}
+
+function isTrailEntry(entry: LogEntry): entry is AuditEntry {
+  return "node" in entry;
 }
 
 function distinctActors(rows: readonly AuditRow[], actors: Actors): readonly Actor[] {
@@ -235,20 +265,28 @@ function Choice({ label, all, value, options, onChange }: ChoiceProps) {
 /** Pause between two readings of the trail, however many changes happen. */
 const pauseMs = 2000;
 const logFilter = "audit=info";
+/** The newest entries, which are read after each change; and those that one reading of older ones brings. */
+const newestCount = 300;
+const olderCount = 1000;
+
+/** AskedFilter is what the server filters by. */
+type AskedFilter = Pick<ParamsOf<"audit_list">, "events" | "by" | "bucket">;
 
 /**
- * Live audit trail. The log stream only tells that something was changed; the entries are those of the server's own memory, which counts
- * changes of many files in a row. A hidden tab reads nothing.
+ * Live audit trail. The log stream only tells that something was changed; the entries are those of the server, which counts changes of many
+ * files in a row. A hidden tab reads nothing.
  */
 class AuditFeed {
   /** Entries in the order of time; undefined until the first reading. */
-  readonly entries = signal<readonly LogEntry[] | undefined>(undefined);
+  readonly entries = signal<readonly AuditEntry[] | undefined>(undefined);
   readonly status: Feed["status"];
   readonly #feed: Feed;
   readonly #session: Session;
   readonly #abort = new AbortController();
   #isStale = false;
   #reading: Promise<void> | undefined;
+  /** The oldest entry that was read, by what was asked for; null if the server has no older one. */
+  readonly #oldest = new Map<string, string | null>();
 
   constructor(session: Session) {
     this.#session = session;
@@ -270,8 +308,54 @@ class AuditFeed {
     });
   }
 
+  hasOlder(filter: AskedFilter): boolean {
+    return this.#oldestFor(filter) !== null;
+  }
+
+  async readOlder(filter: AskedFilter): Promise<void> {
+    const before = this.#oldestFor(filter);
+    if (before === null) return;
+    const { signal } = this.#abort;
+    const found = await this.#session.client.call(
+      "audit_list",
+      { ...filter, before, limit: olderCount },
+      { signal },
+    );
+    this.#oldest.set(JSON.stringify(filter), found.length < olderCount ? null : (found[0]?.id ?? null));
+    this.#add(found);
+  }
+
+  /** Downloads all entries that the filter lets through, as JSON lines. */
+  async export(filter: AskedFilter): Promise<void> {
+    const parts: string[] = [];
+    for (let before: string | undefined; ; ) {
+      const found = await this.#session.client.call(
+        "audit_list",
+        { ...filter, before: before ?? null, limit: olderCount },
+        { signal: this.#abort.signal },
+      );
+      parts.unshift(found.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+      before = found[0]?.id;
+      if (found.length < olderCount) break;
+    }
+    save("activity.jsonl", new Blob(parts, { type: "application/jsonl" }));
+  }
+
   close(): void {
     this.#abort.abort();
+  }
+
+  /** The id from which to read on; undefined to begin with the newest. */
+  #oldestFor(filter: AskedFilter): string | null | undefined {
+    return this.#oldest.get(JSON.stringify(filter)) === undefined
+      ? this.#oldest.get("newest")
+      : this.#oldest.get(JSON.stringify(filter));
+  }
+
+  #add(found: readonly AuditEntry[]): void {
+    const known = new Map((this.entries.value ?? []).map((entry) => [entry.id, entry]));
+    for (const entry of found) known.set(entry.id, entry);
+    this.entries.value = [...known.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   readonly #readIfStale = () => {
@@ -286,10 +370,21 @@ class AuditFeed {
     const { signal } = this.#abort;
     this.#isStale = false;
     try {
-      this.entries.value = await untilReachable(
-        () => this.#session.client.call("audit_list", {}, { signal }),
+      const found = await untilReachable(
+        () => this.#session.client.call("audit_list", { limit: newestCount }, { signal }),
         signal,
       );
+      const known = this.entries.value?.at(-1)?.id;
+      const first = found[0]?.id;
+      // Between what is known and what was read there may be others.
+      const hasGap =
+        known === undefined || (found.length === newestCount && first !== undefined && first > known);
+      if (hasGap) {
+        this.entries.value = [];
+        this.#oldest.clear();
+        this.#oldest.set("newest", found.length < newestCount ? null : (first ?? null));
+      }
+      this.#add(found);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     } catch (error) {
       if (!signal.aborted) this.status.value = { state: "failed", error };

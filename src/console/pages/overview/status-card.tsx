@@ -1,6 +1,6 @@
 import type { ResultOf, StatusReason } from "../../../client/index.ts";
 import { connection, consoleFetch } from "../../connection.ts";
-import { bytes, listed, number } from "../../format.ts";
+import { ago, bytes, listed, number } from "../../format.ts";
 import { linkTo } from "../../route.ts";
 import type { Rights } from "../../session/rights.ts";
 import { type Session, serverUrl, useSession } from "../../session/session.ts";
@@ -32,7 +32,7 @@ export function StatusCard({ status }: { readonly status: ShownStatus | undefine
       <Icon name={icons[verdict]} />
       <div role="status">
         <h2 id="status">{t.overview.verdicts[verdict]}</h2>
-        {verdict === "well" && <p>{t.overview.wellReason}</p>}
+        {status?.started !== undefined && <p>{startText(status.started, status.crashed === true)}</p>}
         {verdict === "unknown" && (
           <p>{status === undefined ? t.overview.measuring : t.overview.unknownReason}</p>
         )}
@@ -48,6 +48,14 @@ export function StatusCard({ status }: { readonly status: ShownStatus | undefine
       </div>
     </section>
   );
+}
+
+/** A crash stays to be seen for a day. */
+const crashShownMs = 86_400_000;
+
+function startText(started: number, crashed: boolean): string {
+  const isShown = crashed && Date.now() - started < crashShownMs;
+  return isShown ? t.overview.crashed(ago(started)) : t.overview.started(ago(started));
 }
 
 function keyOf(reason: Reason): string {
@@ -146,6 +154,9 @@ type Reason = StatusReason | { readonly code: "offline" };
 interface ShownStatus {
   readonly verdict: ResultOf<"node-server_status">["verdict"] | "unknown";
   readonly reasons: readonly Reason[];
+  /** Unknown without the permission. */
+  readonly started?: number;
+  readonly crashed?: boolean;
 }
 
 /** The state of the server, refreshed while the tab is visible; undefined while it is read. */

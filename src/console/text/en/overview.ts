@@ -24,7 +24,8 @@ export const overview = {
     attention: "Needs attention",
     trouble: "Unhealthy",
   },
-  wellReason: "All checks have passed.",
+  started: (ago: string) => `Started ${ago}.`,
+  crashed: (ago: string) => `Restarted ${ago}, not cleanly: the last run was killed, or the machine stopped.`,
   unknownReason: "Without measurements, its health is unknown.",
   reasons: {
     offline: "The server cannot be reached.",
