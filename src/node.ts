@@ -532,6 +532,7 @@ function newServices(
       const { certificateEnd } = listeners.tcp;
       return certificateEnd && certificateState(certificateEnd, clock.now());
     },
+    backupState: () => background.backups.state,
     isServerName: (host) => http.deps.names.has(host) || isS3Host(host, http.deps.s3()),
     s3: http.deps.s3,
     hub,

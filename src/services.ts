@@ -27,6 +27,15 @@ export interface Services {
   readonly certificates: Pick<Certificates, "list" | "renew" | "set">;
   /** A certificate that ends soon, or has ended; undefined while all is well. */
   certificateState(): { readonly hasExpired: boolean; readonly expires: string } | undefined;
+  /** How the backups go that the server makes by itself; undefined if it makes none. */
+  backupState():
+    | {
+        readonly everyMs: number;
+        readonly newestAtMs: number | undefined;
+        readonly isFailing: boolean;
+        readonly failures: number;
+      }
+    | undefined;
   /** The nodes that use the database. */
   readonly roster: Pick<Roster, "view" | "crashed">;
   /** What the nodes remember over a restart. */

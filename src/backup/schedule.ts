@@ -25,6 +25,17 @@ export interface BackupSettings {
   readonly beforeMigration: boolean;
 }
 
+/** BackupState is how the backups go that a server makes by itself. */
+interface BackupState {
+  readonly everyMs: number;
+  /** When the newest one that there is was made. */
+  readonly newestAtMs: number | undefined;
+  /** Whether the last attempt failed. */
+  readonly isFailing: boolean;
+  /** Since the start. */
+  readonly failures: number;
+}
+
 /** The pause after a failure, unless backups are made more often. */
 const retryMs = 10 * 60_000;
 /** The clock is read at least this often: a machine may sleep, and its time may be set. */
@@ -44,6 +55,8 @@ export class BackupSchedule {
   readonly #task: Task;
   #settings: BackupSettings | undefined;
   #failedAtMs: number | undefined;
+  #failures = 0;
+  #newestAtMs: number | undefined;
   /** Undefined until the schedule is started. */
   #source: PresentSource | undefined;
 
@@ -66,6 +79,14 @@ export class BackupSchedule {
   /** The settings in force; undefined before the first `apply`. */
   get settings(): BackupSettings | undefined {
     return this.#settings;
+  }
+
+  /** How the backups go; undefined if none are made. */
+  get state(): BackupState | undefined {
+    const everyMs = this.#settings?.everyMs;
+    if (everyMs === undefined) return undefined;
+    const isFailing = this.#failedAtMs !== undefined;
+    return { everyMs, newestAtMs: this.#newestAtMs, isFailing, failures: this.#failures };
   }
 
   /** Applies new settings. A backup that runs continues. */
@@ -95,6 +116,7 @@ export class BackupSchedule {
   #failed(error: unknown): number {
     const { log, clock } = this.#options;
     this.#failedAtMs = clock.now();
+    this.#failures += 1;
     const pauseMs = Math.min(this.#settings?.everyMs ?? retryMs, retryMs);
     log.event("backup.failed", "the backup failed; the server tries again later", {
       folder: this.#folder?.path ?? "",
@@ -112,6 +134,7 @@ export class BackupSchedule {
     const now = this.#options.clock.now();
     // A time in the future is from before the clock was set back; it must not end the backups.
     const newest = (await folder.list()).find(({ madeAtMs }) => madeAtMs <= now);
+    this.#newestAtMs = newest?.madeAtMs;
     const dueMs = newest === undefined ? now : newest.madeAtMs + everyMs;
     const retryAtMs = this.#failedAtMs === undefined ? 0 : this.#failedAtMs + Math.min(everyMs, retryMs);
     return Math.max(dueMs, retryAtMs) - now;
@@ -123,12 +146,14 @@ export class BackupSchedule {
     if (present === undefined) return;
     await folder.create();
     const begin = performance.now();
-    const path = folder.newPath(new Date(clock.now()));
+    const madeAt = new Date(clock.now());
+    const path = folder.newPath(madeAt);
     const result = await backUpInChild(
       path,
       { ...present, files: files ? present.files : undefined },
       signal,
     );
+    this.#newestAtMs = madeAt.getTime();
     log.event("backup.made", "backup made", {
       path,
       bytes: result.compressedBytes,

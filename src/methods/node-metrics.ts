@@ -4,7 +4,15 @@ import { globally } from "../auth/need.ts";
 import type { Permission } from "../auth/permission.ts";
 import { Fault } from "../base/fault.ts";
 import type { Family, HistogramCounts, Sample } from "../metrics/family.ts";
-import { judge, levels, loggedFacts, measuredFacts, type NodeFacts, recentMs } from "../metrics/verdict.ts";
+import {
+  backupFact,
+  judge,
+  levels,
+  loggedFacts,
+  measuredFacts,
+  type NodeFacts,
+  recentMs,
+} from "../metrics/verdict.ts";
 import type { Services } from "../services.ts";
 import { method } from "./declare.ts";
 
@@ -61,6 +69,7 @@ const statusReason = z
     reason(["slow"], { seconds: z.number() }),
     reason(["nodeLost", "nodeNotReady", "uncertified"], { names: z.array(z.string()).readonly() }),
     reason(["certificate"], { expires: z.string() }),
+    reason(["backup"], { last: z.string().nullable().describe("when the newest backup was made") }),
     reason(["errors"], { count: z.int(), newest: z.string() }),
     reason(["signIns"], { count: z.int() }),
   ])
@@ -111,6 +120,7 @@ export const nodeMetrics = {
         measured: measuredFacts(metrics.families, hour),
         nodes,
         certificate: services.certificateState(),
+        backup: backupFact(services.backupState(), now),
         uncertified,
         ...(may("node.read_logs") && loggedFacts(ring.entries(), auditRing.entries(), now)),
       });

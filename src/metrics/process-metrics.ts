@@ -1,5 +1,6 @@
 import { readlinkSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { usableMemory } from "../base/memory-budget.ts";
 import { Pacer } from "../base/turns.ts";
 import { counter, type Family, gauge, Histogram, histogram } from "./family.ts";
 
@@ -67,6 +68,11 @@ export class ProcessMetrics {
         this.cpuSeconds(),
       ),
       gauge("process_resident_memory_bytes", "Resident memory of the process.", () => this.residentBytes()),
+      gauge(
+        "node_server_memory_limit_bytes",
+        "Memory that the process may use: the limit of its cgroup, or that of the machine.",
+        usableMemory,
+      ),
       gauge("process_open_fds", "Open file descriptors.", () => this.#openDescriptors),
       gauge("process_max_fds", "The limit of open file descriptors.", () => this.#maxDescriptors),
       gauge(

@@ -25,11 +25,12 @@ type Reason = { readonly level: Level } & (
   | { readonly code: "slow"; readonly seconds: number }
   | { readonly code: "nodeLost" | "nodeNotReady" | "uncertified"; readonly names: readonly string[] }
   | { readonly code: "certificate"; readonly expires: string }
+  | { readonly code: "backup"; readonly last: string | null }
   | { readonly code: "errors"; readonly count: number; readonly newest: string }
   | { readonly code: "signIns"; readonly count: number }
 );
 
-/** The codes of the reasons that a node knows without asking the database, in the order of `statusFamily`. */
+/** The codes of the reasons that a node knows about itself, in the order of `statusFamily`. */
 export const measuredCodes = [
   "database",
   "readOnly",
@@ -41,6 +42,8 @@ export const measuredCodes = [
   "descriptors",
   "connections",
   "certificate",
+  "uncertified",
+  "backup",
   "errors",
   "signIns",
 ] as const satisfies readonly Reason["code"][];
@@ -61,6 +64,8 @@ export interface Facts {
   readonly certificate?: { readonly hasExpired: boolean; readonly expires: string } | undefined;
   /** Host names for which the last order of a certificate failed. */
   readonly uncertified?: readonly string[] | undefined;
+  /** When the newest backup was made, if it is late or the last attempt failed. */
+  readonly backup?: { readonly last: string | null } | undefined;
   /** Errors in the log of the last hour. */
   readonly errors?: { readonly count: number; readonly newest: string } | undefined;
   /** Failed sign-ins of the last ten minutes. */
@@ -118,7 +123,7 @@ export function judge(facts: Facts): Verdict {
     ...partReasons(absent, measured.isDatabaseWritable),
     ...measuredReasons(measured),
     ...(nodes === undefined ? [] : nodeReasons(nodes)),
-    ...certificateReasons(facts),
+    ...careReasons(facts),
     ...logReasons(facts),
   ]);
 }
@@ -173,12 +178,13 @@ function nodeReasons({ lost, notReady, hasWarnings }: NodeFacts): Reason[] {
   return reasons;
 }
 
-function certificateReasons({ certificate, uncertified = [] }: Facts): Reason[] {
+function careReasons({ certificate, uncertified = [], backup }: Facts): Reason[] {
   const reasons: Reason[] = [];
   if (certificate !== undefined) {
     const level = certificate.hasExpired ? "trouble" : "attention";
     reasons.push({ code: "certificate", level, expires: certificate.expires });
   }
+  if (backup !== undefined) reasons.push({ code: "backup", level: "attention", ...backup });
   if (uncertified.length > 0) reasons.push({ code: "uncertified", level: "attention", names: uncertified });
   return reasons;
 }
@@ -246,6 +252,21 @@ export function loggedFacts(
     errors: { count: errors.length, newest: errors.at(-1)?.message ?? "" },
     failedSignIns: failed.reduce((sum, { fields }) => sum + Number(fields.count ?? 1), 0),
   };
+}
+
+interface BackupState {
+  readonly everyMs: number;
+  readonly newestAtMs: number | undefined;
+  readonly isFailing: boolean;
+}
+
+/** `backupFact` returns the fact about backups that are late; undefined if they are not, or none are made. */
+export function backupFact(state: BackupState | undefined, now: number): Facts["backup"] {
+  if (state === undefined) return undefined;
+  const { everyMs, newestAtMs, isFailing } = state;
+  const isLate = newestAtMs !== undefined && now - newestAtMs > 2 * everyMs;
+  if (!isFailing && !isLate) return undefined;
+  return { last: newestAtMs === undefined ? null : new Date(newestAtMs).toISOString() };
 }
 
 /** One slow moment is not a slow server. */

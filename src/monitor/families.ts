@@ -1,7 +1,7 @@
 import { build } from "../build.ts";
 import { counter, type Family, gauge, labelled, type Sample } from "../metrics/family.ts";
 import type { HistoryPart } from "../metrics/history.ts";
-import { judge, levels, loggedFacts, measuredCodes, measuredFacts } from "../metrics/verdict.ts";
+import { backupFact, judge, levels, loggedFacts, measuredCodes, measuredFacts } from "../metrics/verdict.ts";
 import { loadOf, type MetricSources } from "./sources.ts";
 
 export function buildFamilies(): Family[] {
@@ -75,6 +75,29 @@ export function certificateFamilies({ listeners }: MetricSources): Family[] {
   ];
 }
 
+export function backupFamilies({ services }: MetricSources): Family[] {
+  const state = () => services().backupState();
+  return [
+    gauge(
+      "node_server_backup_last_success_seconds",
+      "Unix time at which the newest backup was made that the server has made by itself; missing without one.",
+      () => {
+        const at = state()?.newestAtMs;
+        return at === undefined ? undefined : at / 1000;
+      },
+    ),
+    gauge("node_server_backup_interval_seconds", "backup_every; missing if no backups are made.", () => {
+      const everyMs = state()?.everyMs;
+      return everyMs === undefined ? undefined : everyMs / 1000;
+    }),
+    counter(
+      "node_server_backup_failures_total",
+      "Backups of the server that failed.",
+      () => state()?.failures ?? 0,
+    ),
+  ];
+}
+
 export function logFamilies({ hub: { counts }, failedSignIns }: MetricSources): Family[] {
   return [
     {
@@ -138,10 +161,12 @@ interface StatusSources extends Pick<MetricSources, "services" | "clock"> {
   readonly families: () => readonly Family[];
   /** The history of the last minutes that the verdict looks at. */
   readonly recent: () => HistoryPart | undefined;
+  /** The names for which the last order of a certificate failed. */
+  readonly uncertified: () => readonly string[];
 }
 
 /** `statusFamily` has a sample for each reason not to be well, as `node-server_status` judges them. */
-export function statusFamily({ services, clock, families, recent }: StatusSources): Family {
+export function statusFamily({ services, clock, families, recent, uncertified }: StatusSources): Family {
   return {
     name: "node_server_status_reason",
     help: "0 while all is well, 1 for attention, 2 for trouble, by the code of the reason as in node-server_status.",
@@ -153,6 +178,8 @@ export function statusFamily({ services, clock, families, recent }: StatusSource
         missing: [],
         measured: measuredFacts(families(), recent()),
         certificate: services().certificateState(),
+        uncertified: uncertified(),
+        backup: backupFact(services().backupState(), now),
         ...loggedFacts(ring.entries(), auditRing.entries(), now),
       });
       const gravity = (code: string) =>

@@ -14,6 +14,7 @@ import { ProcessMetrics } from "../metrics/process-metrics.ts";
 import { recentMs } from "../metrics/verdict.ts";
 import type { Services } from "../services.ts";
 import {
+  backupFamilies,
   buildFamilies,
   certificateFamilies,
   componentFamilies,
@@ -77,6 +78,33 @@ class DiskSpace {
   }
 }
 
+/** The database is asked this often for what is in the log at once. */
+const askOrdersMs = 60_000;
+
+/** FailedOrders knows the names for which the last order of a certificate failed. */
+class FailedOrders {
+  readonly #sources: Pick<MetricSources, "services" | "clock">;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  names: readonly string[] = [];
+
+  constructor(sources: Pick<MetricSources, "services" | "clock">) {
+    this.#sources = sources;
+  }
+
+  async measure(): Promise<void> {
+    const { services, clock } = this.#sources;
+    const { certificates } = services();
+    const now = clock.monotonic();
+    if (certificates.set === undefined) this.names = [];
+    else if (now - this.#askedAt >= askOrdersMs) {
+      this.#askedAt = now;
+      this.names = (await certificates.list()).flatMap(({ name, problem }) =>
+        problem === null ? [] : [name],
+      );
+    }
+  }
+}
+
 /** `openMetrics` connects the parts of the node with the metrics that describe them. The caller starts and closes them. */
 export function openMetrics(sources: MetricSources): Metrics {
   const own = new ProcessMetrics();
@@ -89,6 +117,7 @@ export function openMetrics(sources: MetricSources): Metrics {
     ...connectionFamilies(sources),
     ...calls.families,
     ...certificateFamilies(sources),
+    ...backupFamilies(sources),
     ...logFamilies(sources),
     ...statements.families,
     ...componentFamilies(sources),
@@ -96,15 +125,19 @@ export function openMetrics(sources: MetricSources): Metrics {
     ...disks.families,
     ...own.families,
   ];
+  const orders = new FailedOrders(sources);
   const recent = () => metrics.history({ since: sources.clock.now() - recentMs })[0];
   const metrics = new Metrics({
-    families: [...measured, statusFamily({ ...sources, families: () => measured, recent })],
+    families: [
+      ...measured,
+      statusFamily({ ...sources, families: () => measured, recent, uncertified: () => orders.names }),
+    ],
     series: historySeries(sources, own, disks),
     siblings: sources.siblings,
     clock: sources.clock,
     async measure() {
       try {
-        await Promise.all([own.measure(), disks.measure()]);
+        await Promise.all([own.measure(), disks.measure(), orders.measure()]);
       } catch (error) {
         log.debug("some metrics cannot be measured", { reason: messageOf(error) });
       }

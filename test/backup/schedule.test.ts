@@ -5,6 +5,7 @@ import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { backUpInChild } from "../../src/backup/schedule.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { ManualClock } from "../support/manual-clock.ts";
+import { metricsOf } from "../support/metrics.ts";
 import { configText, eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { newHome } from "../support/process.ts";
 import { until } from "../support/until.ts";
@@ -123,10 +124,20 @@ eachDatabase("a backup that fails is an ERROR line, keeps the old ones, and is t
     retry_ms: hourMs / 6,
     reason: expect.stringMatching(/./),
   });
+  const status = () => node.call("node-server_status", { token: node.superToken });
+  expect(await status()).toMatchObject({
+    reasons: expect.arrayContaining([{ code: "backup", level: "attention", last: expect.any(String) }]),
+  });
+  const of = await metricsOf(node);
+  expect(of("node_server_backup_failures_total")).toBe(2);
+  expect(of("node_server_backup_interval_seconds")).toBe(3600);
+  expect(of("node_server_backup_last_success_seconds")).toBeGreaterThan(1.7e9);
+  expect(of('node_server_status_reason{code="backup"}')).toBe(1);
   expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
   await rewrite(node, join(node.folder, "elsewhere"), top("1h"));
   await hasLogged(node, "backup.made", 2);
   expect((await stat(join(node.folder, "elsewhere"))).mode & 0o777).toBe(0o700);
+  await until("the backups are well", async () => !JSON.stringify(await status()).includes('"backup"'));
 });
 
 test("a backup that is young enough is not made again after a restart", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Facts, judge, type MeasuredFacts } from "../../src/metrics/verdict.ts";
+import { backupFact, type Facts, judge, type MeasuredFacts } from "../../src/metrics/verdict.ts";
 import { metricsText } from "../support/metrics.ts";
 import { eachDatabase, testNode } from "../support/node.ts";
 
@@ -60,8 +60,22 @@ test("each thing that is wrong is named, the gravest first", () => {
   expect(said(facts({}, { errors: { count: 2, newest: "the disk is on fire" } }))).toBe("attention errors");
   expect(said(facts({}, { failedSignIns: 25 }))).toBe("attention signIns");
   expect(said(facts({}, { uncertified: ["docs.example.com"] }))).toBe("attention uncertified");
+  expect(said(facts({}, { backup: { last: null } }))).toBe("attention backup");
   const nodes = { lost: ["b"], notReady: ["c"], hasWarnings: true };
   expect(said(facts({ isStoreUp: false }, { nodes }))).toBe("trouble store nodeLost nodeNotReady nodes");
+});
+
+test("a backup is late after two intervals, or when the last attempt failed", () => {
+  const [now, everyMs] = [Date.parse("2026-11-19T12:00:00Z"), 3_600_000];
+  const late = (ageMs: number | undefined, isFailing = false) =>
+    backupFact({ everyMs, newestAtMs: ageMs === undefined ? undefined : now - ageMs, isFailing }, now);
+  expect(backupFact(undefined, now)).toBeUndefined();
+  // The first one is made at once.
+  expect(late(undefined)).toBeUndefined();
+  expect(late(2 * everyMs)).toBeUndefined();
+  expect(late(2 * everyMs + 1)).toEqual({ last: "2026-11-19T09:59:59.999Z" });
+  expect(late(1, true)).toEqual({ last: "2026-11-19T11:59:59.999Z" });
+  expect(late(undefined, true)).toEqual({ last: null });
 });
 
 type Answer = {

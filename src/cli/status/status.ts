@@ -229,6 +229,10 @@ function reasonText(reason: StatusReason): string {
       return "the nodes have conflicting settings";
     case "certificate":
       return `the certificate ends at ${reason.expires}; renew it and send HUP to the server, or see node-server certs`;
+    case "backup":
+      return reason.last === null
+        ? "no backup was made; node-server logs says why"
+        : `the last backup is of ${reason.last}; node-server logs says why there is no newer one`;
     case "disk":
       return `only ${sizeText(reason.free_bytes)} are free on the disk of ${reason.disk}`;
     case "failing":

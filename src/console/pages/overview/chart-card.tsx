@@ -2,7 +2,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { MetricFamily } from "../../../client/index.ts";
 import { importCode } from "../../connection.ts";
-import { time } from "../../format.ts";
+import { bytes, time } from "../../format.ts";
 import { changeQuery } from "../../route.ts";
 import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
@@ -14,6 +14,8 @@ import { Problem } from "../../ui/problem.tsx";
 import type { ChartProps } from "./chart.tsx";
 import {
   addAnswer,
+  type Capacity,
+  capacityOf,
   formatValue,
   type History,
   knownLines,
@@ -134,16 +136,26 @@ const sparklinePoints = 60;
 interface TilesProps {
   /** The last hour. */
   readonly hour: Samples;
+  readonly families: readonly MetricFamily[];
   readonly chosen: Measure;
+  /** Whether the server says that a disk fills up. */
+  readonly isDiskLow: boolean;
 }
 
 /** What the server does now, with the last hour as a small line. A tile chooses the chart below. */
-export function Tiles({ hour, chosen }: TilesProps) {
+export function Tiles({ hour, families, chosen, isDiskLow }: TilesProps) {
   return (
     <fieldset class="tiles overview-tiles">
       <legend class="unseen">{t.overview.tiles}</legend>
       {measures.map((measure) => (
-        <Tile key={measure.id} measure={measure} hour={hour} isChosen={measure === chosen} />
+        <Tile
+          key={measure.id}
+          measure={measure}
+          hour={hour}
+          capacity={capacityOf(families, measure)}
+          isLow={isDiskLow && measure.id === "disk"}
+          isChosen={measure === chosen}
+        />
       ))}
     </fieldset>
   );
@@ -152,10 +164,12 @@ export function Tiles({ hour, chosen }: TilesProps) {
 interface TileProps {
   readonly measure: Measure;
   readonly hour: Samples;
+  readonly capacity: Capacity | undefined;
+  readonly isLow: boolean;
   readonly isChosen: boolean;
 }
 
-function Tile({ measure, hour, isChosen }: TileProps) {
+function Tile({ measure, hour, capacity, isLow, isChosen }: TileProps) {
   const title = t.overview.measures[measure.id];
   const value = tileValue(hour, measure);
   const values = thinned(tileValues(hour, measure), sparklinePoints);
@@ -177,10 +191,22 @@ function Tile({ measure, hour, isChosen }: TileProps) {
     >
       <span class="tile-title">{title}</span>
       <span class={isBad ? "tile-value bad" : "tile-value"}>
-        {value === undefined ? "–" : formatValue(value, measure.unit)}
+        {value === undefined ? "–" : formatValue(value, measure.unit)}{" "}
+        {capacity !== undefined && <small class="muted">{t.overview.ofTotal(bytes(capacity.total))}</small>}
       </span>
+      {capacity !== undefined && <Used share={capacity.usedShare} isLow={isLow} />}
       <Sparkline values={values} label={label} />
     </button>
+  );
+}
+
+/** How much of something is used, as a bar. */
+function Used({ share, isLow }: { readonly share: number; readonly isLow: boolean }) {
+  const percent = Math.round(100 * Math.min(Math.max(share, 0), 1));
+  return (
+    <span class="overview-track" role="img" aria-label={t.overview.used(`${percent}%`)}>
+      <span class={isLow ? "overview-bar bad" : "overview-bar"} style={{ width: `${percent}%` }} />
+    </span>
   );
 }
 

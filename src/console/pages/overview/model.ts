@@ -301,6 +301,29 @@ function samplesOf(families: readonly MetricFamily[], name: string) {
   return families.find((family) => family.name === name)?.samples ?? [];
 }
 
+/** Capacity is how much there is of something, and how much of it is used. */
+export interface Capacity {
+  readonly total: number;
+  /** From 0 to 1. */
+  readonly usedShare: number;
+}
+
+/** How much memory there is, and how much space on the disk with the least that is free; undefined for other measures. */
+export function capacityOf(families: readonly MetricFamily[], { id }: Measure): Capacity | undefined {
+  const one = (name: string) => samplesOf(families, name)[0]?.value;
+  if (id === "memory") {
+    const [used, total] = [one("process_resident_memory_bytes"), one("node_server_memory_limit_bytes")];
+    return used === undefined || total === undefined ? undefined : { total, usedShare: used / total };
+  }
+  if (id !== "disk") return undefined;
+  const [least] = [...samplesOf(families, "node_server_disk_free_bytes")].sort((a, b) => a.value - b.value);
+  const size = samplesOf(families, "node_server_disk_size_bytes").find(
+    ({ labels }) => labels.disk === least?.labels.disk,
+  );
+  if (least === undefined || size === undefined) return undefined;
+  return { total: size.value, usedShare: 1 - least.value / size.value };
+}
+
 export interface BucketSize {
   readonly name: string;
   readonly files: number;

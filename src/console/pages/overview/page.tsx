@@ -31,6 +31,7 @@ export default function OverviewPage() {
   const problems = useProblems();
   const status = useStatus();
   const { families, history } = metrics.value ?? {};
+  const isDiskLow = status?.reasons.some(({ code }) => code === "disk") ?? false;
   const seesMetrics = rights.may("node-server_metrics");
   const seesLogs = rights.may("log_list");
   return (
@@ -38,7 +39,9 @@ export default function OverviewPage() {
       <StatusCard status={status} />
       <ReleaseNotice />
       {metrics.error !== undefined && <Problem error={metrics.error} retry={metrics.reload} />}
-      {history !== undefined && <Tiles hour={history.hour} chosen={measure} />}
+      {history !== undefined && (
+        <Tiles hour={history.hour} families={families ?? []} chosen={measure} isDiskLow={isDiskLow} />
+      )}
       {history !== undefined && <ChartCard measure={measure} range={range} samples={history[range]} />}
       {seesMetrics && history === undefined && metrics.error === undefined && <Skeleton rows={6} />}
       <div class="cards overview-cards">

@@ -1,6 +1,6 @@
 import type { ResultOf, StatusReason } from "../../../client/index.ts";
 import { connection, consoleFetch } from "../../connection.ts";
-import { ago, bytes, listed, number } from "../../format.ts";
+import { ago, bytes, listed, number, time } from "../../format.ts";
 import { linkTo } from "../../route.ts";
 import type { Rights } from "../../session/rights.ts";
 import { type Session, serverUrl, useSession } from "../../session/session.ts";
@@ -80,6 +80,8 @@ function reasonText(reason: Reason): string {
       return texts[reason.code](visibleText(listed(reason.names)));
     case "certificate":
       return texts.certificate(reason.level === "trouble", reason.expires.slice(0, 10));
+    case "backup":
+      return texts.backup(reason.last === null ? undefined : time(reason.last));
     case "errors":
       return texts.errors(reason.count, visibleText(reason.newest));
     case "signIns":
@@ -110,6 +112,7 @@ function targetOf({ code }: Reason): Target | undefined {
     case "readOnly":
     case "store":
     case "failing":
+    case "backup":
     case "errors":
       return {
         page: "logs",

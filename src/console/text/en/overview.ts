@@ -49,6 +49,10 @@ export const overview = {
       hasExpired
         ? `The certificate expired on ${day}: browsers refuse the server. Renew it.`
         : `The certificate expires on ${day}. Renew it.`,
+    backup: (last: string | undefined) =>
+      last === undefined
+        ? "No backup was made. The log says why."
+        : `The last backup is of ${last}. The log says why there is no newer one.`,
     errors: (n: number, newest: string) =>
       `${counted(n, { one: "error", other: "errors" })} in the log of the last hour. Newest: ${newest}`,
     signIns: (n: number) =>
@@ -88,6 +92,8 @@ export const overview = {
   perSecond: (n: string) => `${n}/s`,
   milliseconds: (n: string) => `${n} ms`,
   seconds: (n: string) => `${n} s`,
+  ofTotal: (total: string) => `of ${total}`,
+  used: (share: string) => `${share} used`,
   notMeasured: "no data yet",
   lastHour: (low: string, high: string) => `last hour: ${low} to ${high}`,
   range: "Range",

@@ -40,6 +40,10 @@ export const overview: typeof en = {
       hasExpired
         ? `证书已于 ${day} 过期，浏览器会拒绝连接，请更新证书。`
         : `证书将于 ${day} 过期，请更新证书。`,
+    backup: (last) =>
+      last === undefined
+        ? "没有备份成功。原因见日志。"
+        : `最近一次备份是 ${last} 的。没有更新备份的原因见日志。`,
     errors: (n, newest) => `最近 1 小时的日志中有 ${numberIn("zh", n)} 个错误，最新的是：${newest}`,
     signIns: (n) => `最近 10 分钟有 ${numberIn("zh", n)} 次登录失败。`,
   },
@@ -77,6 +81,8 @@ export const overview: typeof en = {
   perSecond: (n) => `${n}/秒`,
   milliseconds: (n) => `${n} 毫秒`,
   seconds: (n) => `${n} 秒`,
+  ofTotal: (total) => `共 ${total}`,
+  used: (share) => `已用 ${share}`,
   notMeasured: "暂无数据",
   lastHour: (low, high) => `最近 1 小时：${low} 至 ${high}`,
   range: "范围",
