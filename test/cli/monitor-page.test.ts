@@ -34,7 +34,7 @@ story(
         // As the text below the block says.
         before: () => page.shell(`cp '${alerts}' ../../etc/prometheus/node-server-alerts.yml`),
       },
-      "logs --filter audit": { before: () => page.shell("node-server buckets create site") },
+      "activity -n 1": { before: () => page.shell("node-server buckets create site") },
       'access_log = "logs/access.log"': { isApplied: true, after: reload },
       "curl/7.88.1": {
         async shows() {
