@@ -33,6 +33,9 @@ const maxFieldChars = 4096;
 /** The history is written each minute, into rows of ten minutes. */
 const saveMs = 60_000;
 const chunkMs = 600_000;
+/** The fine history is of the last hour; a row is needed until the end of its ten minutes is older. */
+const fineStepSeconds = 10;
+const fineMs = hourMs + chunkMs;
 
 /** AuditEntry is an entry of the audit trail. */
 export interface AuditEntry extends LogEntry {
@@ -234,7 +237,7 @@ export class NodeMemory {
     const now = clock.now();
     const parts = metrics.history({ since: this.#chunkSince });
     const rows = parts.flatMap((part) =>
-      part.start === null ? [] : [[timedKey(part.start * 1000, `/${part.step_seconds}`), part] as const],
+      part.start === null ? [] : [[timedKey(part.start * 1000, suffixOf(part.step_seconds)), part] as const],
     );
     await this.#with((home, uuid) => home.metrics(processOf(uuid, process)).write(new Map(rows)));
     if (now - this.#chunkSince >= chunkMs || now < this.#chunkSince) this.#chunkSince = now;
@@ -252,6 +255,7 @@ export class NodeMemory {
       const bounds = { maxRows: maxWarnings, maxBytes: maxWarningsBytes };
       await rows.warnings(uuid).trim({ before: keyBefore(warningsMs), ...bounds });
       await rows.forgetNodes({ warnings: keyBefore(warningsMs), metrics: keyBefore(dayMs) });
+      await rows.forgetSteps(suffixOf(fineStepSeconds), keyBefore(fineMs));
     });
   }
 
@@ -270,6 +274,11 @@ export class NodeMemory {
       .newest({ max: maxHistoryRows, matches: ({ key }) => key >= since });
     metrics.restore(saved.map(({ value }) => value).filter(isPart));
   }
+}
+
+/** The end of the key of a row of history. */
+function suffixOf(stepSeconds: number): string {
+  return `/${stepSeconds}`;
 }
 
 /** More than a day has. */

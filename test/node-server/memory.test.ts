@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
+import { openDatabase } from "../../src/db/database.ts";
+import { timedKey } from "../../src/db/rows/memory-rows.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import { settingsFor } from "../support/database-settings.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { metricsOf } from "../support/metrics.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, newDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
 
 interface Entry {
   readonly id: string;
@@ -154,4 +158,35 @@ test("the audit trail is read in pages and by filters, counts many files once, a
     expect(text).not.toContain(secret ?? "");
   const reader = await node.newToken([{ scopes: ["global"], permissions: [{ node: "metrics" }] }]);
   expect((await node.refused("audit_list", { token: reader })).data.kind).toBe("PermissionDenied");
+});
+
+eachDatabase("the audit trail loses its oldest entries first: by age, number and bytes", async (kind) => {
+  await using folder = await tempFolder();
+  const place = await newDatabase(kind, folder.path);
+  const database = await openDatabase(settingsFor(place.url), new LogHub(), { create: true });
+  const { audit } = database.memory;
+  const keys = Array.from({ length: 10 }, (_, at) => timedKey(at, "x"));
+  await audit.write(new Map(keys.map((key) => [key, "0123456789"])));
+  const left = async () => (await audit.newest({ max: 100 })).map(({ key }) => key);
+  const [large, second = ""] = [1_000_000, keys[1]];
+  await audit.trim({ before: second, maxRows: large, maxBytes: large });
+  expect(await left()).toEqual(keys.slice(1).reverse());
+  await audit.trim({ before: "", maxRows: 4, maxBytes: large });
+  expect(await left()).toEqual(keys.slice(-4).reverse());
+  await audit.trim({ before: "", maxRows: large, maxBytes: 5 });
+  expect(await left()).toEqual([]);
+
+  const [coarse, fine] = [timedKey(1, "/60"), timedKey(1, "/10")];
+  await database.memory.metrics("a").write(
+    new Map([
+      [coarse, {}],
+      [fine, {}],
+      [timedKey(3, "/10"), {}],
+    ]),
+  );
+  await database.memory.forgetSteps("/10", timedKey(2, ""));
+  const kept = await database.memory.metrics("a").newest({ max: 9 });
+  expect(kept.map(({ key }) => key)).toEqual([timedKey(3, "/10"), coarse]);
+  await database.close();
+  await place.drop();
 });

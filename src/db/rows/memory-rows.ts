@@ -116,6 +116,12 @@ export class MemoryRows {
     await this.#warnings.deleteAll(below(before.warnings));
     await this.#metrics.deleteAll(below(before.metrics));
   }
+
+  /** Deletes the history in steps of a length, before a key, of all processes. */
+  async forgetSteps(suffix: string, before: string): Promise<void> {
+    const ends = sql<SqlBool>`substr(key, ${before.length + 1}) = ${suffix}`;
+    await this.#metrics.deleteAll(sql<SqlBool>`(${below(before)} and ${ends})`);
+  }
 }
 
 /** `timedKey` returns a key that sorts by `stamp`, in microseconds since 1970, whatever the collation of the database. */
