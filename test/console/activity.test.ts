@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import type { TestNode } from "../support/node.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
@@ -150,4 +151,26 @@ inBrowser("a row about many files names their folder, and one about a failed sig
     .getByRole("link", { name: "Deploys", exact: true })
     .and(page.locator("[aria-current]"))
     .waitFor();
+});
+
+inBrowser("older entries are loaded on demand, and what a filter lets through is exported", async () => {
+  await using node = await testNode();
+  await call(node, "static-bucket_create", { name: "old" });
+  await call(node, "static-bucket_create", { name: "site" });
+  for (let n = 0; n < 310; n += 1)
+    await call(node, "static-bucket_update", { name: "site", cors: n % 2 === 0 });
+  await using tab = await openConsole(node, { at: "/activity" });
+  const { page } = tab;
+  await page.getByText("300 entries").waitFor();
+  await page.getByRole("button", { name: "Load older entries" }).click();
+  await page.getByText("312 entries").waitFor();
+  expect(await page.getByRole("button", { name: "Load older entries" }).count()).toBe(0);
+  // A filter asks the server for what is older than the entries that were read.
+  await page.goto(`${node.url}/node/console/#/activity?bucket=old`);
+  await page.reload();
+  await page.getByText("1 entry").waitFor();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  const lines = (await readFile(await (await download).path(), "utf8")).trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line).fields.bucket)).toEqual(["old"]);
 });
