@@ -36,6 +36,33 @@ story("logs shows what the server keeps, by a filter, as lines or as JSON", asyn
   expect(wrong.stderr).toContain("loud");
 });
 
+story("activity prints the audit trail by filters, as lines, JSON or CSV", async () => {
+  await using scene = await loggedIn();
+  const { node, user } = scene;
+  await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+  await node.call("static-bucket_create", { token: node.superToken, name: "docs" });
+  expect(await user.does(["activity", "-n", "1"])).toMatch(
+    /^\S+ {2}INFO audit: bucket created .*bucket=docs/,
+  );
+  const json = await user.does(["activity", "--all", "--event", "bucket", "--json", "--since", "1h"]);
+  const names = json.trimEnd().split("\n");
+  expect(names.map((line) => JSON.parse(line).fields.bucket)).toEqual(["site", "docs"]);
+  const csv = await user.does([
+    "activity",
+    "--bucket",
+    "site",
+    "--by",
+    node.superToken.split(":")[0] ?? "",
+    "--csv",
+  ]);
+  expect(csv.split("\r\n").map((line) => line.split(",").slice(2, 3))).toEqual([
+    ["event"],
+    ["bucket.created"],
+    [],
+  ]);
+  expect((await user.run(["activity", "--csv", "--json"])).code).toBe(2);
+});
+
 story(
   "logs shows the last entries, or those of the last minutes, and warns of a target that nothing has",
   async () => {
