@@ -204,14 +204,10 @@ export class BucketFiles implements BucketView {
       });
       if (created) await forgetMetadata(transaction.metadata, target.path);
       const written = { created, stats: await transaction.put(staged, target.path, options) };
-      const { record } = staged;
-      const { etag, record: kept } = written.stats;
-      if (record !== undefined && !(created && kept !== undefined))
-        await transaction.metadata.properties.keepRecord(target.path, {
-          etag,
-          record,
-          isStored: kept !== undefined,
-        });
+      const { stats } = written;
+      // The properties of an earlier file are forgotten already.
+      const isNew = created && (staged.record === undefined || stats.record !== undefined);
+      if (!isNew) await transaction.metadata.properties.keepRecord(target.path, stats, staged.record);
       await onWritten?.(written, transaction.database);
       return written;
     });
@@ -356,9 +352,14 @@ export class BucketFiles implements BucketView {
         path: target.path,
         changesParent: false,
       });
-      if (properties.size > 0) await transaction.metadata.properties.change(target.path, properties);
-      if (times.modified !== undefined || times.accessed !== undefined)
-        await transaction.setTimes(target.entry, times);
+      const stored = transaction.metadata.properties;
+      if (properties.size > 0) await stored.change(target.path, properties);
+      if (times.modified === undefined && times.accessed === undefined) return;
+      const record =
+        target.entry.kind === "file" ? await stored.recordOf(target.path, target.entry.stats) : undefined;
+      await transaction.setTimes(target.entry, times);
+      const now = record && (await transaction.reader.find(target.path));
+      if (now !== undefined) await stored.keepRecord(target.path, now.stats, record);
     });
   }
 

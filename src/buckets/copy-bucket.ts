@@ -144,7 +144,7 @@ class BucketCopy {
         modified: new Date(modifiedMs),
       });
       if (record !== undefined && stats.record === undefined)
-        await transaction.metadata.properties.keepRecord(path, { etag: stats.etag, record, isStored: false });
+        await transaction.metadata.properties.keepRecord(path, stats, record);
     });
     if ((await hashOf(target.reader, path)) !== sha256) throw damaged(path, "after it was copied");
     meter.fileDone();

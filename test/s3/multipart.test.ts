@@ -7,6 +7,7 @@ import { ManualClock } from "../support/manual-clock.ts";
 import { everyStore, type TestNode, testNode } from "../support/node.ts";
 import { codeOf, s3Client, s3Options, s3Site, textsIn } from "../support/s3.ts";
 import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const openNode = sharedNodes();
@@ -175,6 +176,28 @@ eachWaitingStore("a Complete that waited while its upload was aborted changes no
   });
   expect(answer && (await codeOf(answer))).toBe("404 NoSuchUpload");
   expect(await codeOf(await site.s3({ path }))).toBe("404 NoSuchKey");
+});
+
+test("a Complete whose outcome could not be written is not done again over a newer object", async () => {
+  await using node = await testNode(s3Options);
+  const site = await s3Site(node);
+  const path = `/${site.bucket}/a`;
+  const uploadId = await begin(site, path);
+  await part(site, path, { uploadId, number: 1, body: "content" });
+  await node.sql(
+    `CREATE TRIGGER refused BEFORE UPDATE ON kv WHEN NEW.key = '${uploadId}' BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+  );
+  const ends = async () => {
+    const answer = await complete(site, path, uploadId, [[1, md5("content")]]);
+    return [answer.status, ...textsIn(await answer.text(), "ETag")];
+  };
+  const first = await ends();
+  expect(first[0]).toBe(200);
+  await site.put(path, "newer");
+  expect(await ends()).toEqual(first);
+  await node.sql("DROP TRIGGER refused");
+  expect(await ends()).toEqual(first);
+  expect(await (await site.s3({ path })).text()).toBe("newer");
 });
 
 everyStore("the end of an upload can name the checksum and the size of the whole", async (options) => {

@@ -194,7 +194,12 @@ test("a form that is cut off, too long or not one is refused, and what is behind
   expect(await send(`${proof("a2")}${file}\r\n${field("key", "other")}${field("submit", "Send")}--b--`)).toBe(
     "204",
   );
-  expect(await send(`${proof("b")}${file}`)).toBe("400 IncompleteBody");
+  // A line that only begins with the boundary is content; blanks behind the boundary are not.
+  const odd = `${proof("a3")}${file}\r\n--bc\r\n--b \t\r\n${field("submit", "").slice(5)}--b--`;
+  expect(await send(odd)).toBe("204");
+  expect(await (await s3({ path: `/${bucket}/a3` })).text()).toBe("file--b\r\n--\r\n--bc");
+  for (const cut of ["", "\r\n--b", "\r\n--b-", "\r\n--b\r\n", "\r\n--b \r\n--b"])
+    expect([cut, await send(`${proof("b")}${file}${cut}`)]).toEqual([cut, "400 IncompleteBody"]);
   expect(await send(proof("b"))).toBe("400 IncompleteBody");
   expect(await send(`${proof("b")}--b--\r\n`)).toBe("400 MalformedPOSTRequest");
   expect(await send(`${proof("b")}${field("key", "c")}${file}${end}`)).toBe("400 MalformedPOSTRequest");
@@ -210,5 +215,5 @@ test("a form that is cut off, too long or not one is refused, and what is behind
     "400 MalformedPOSTRequest",
   );
   expect(await send("a=b", { "content-type": "application/x-www-form-urlencoded" })).toBe("403 AccessDenied");
-  expect(textsIn(await (await s3({ path: `/${bucket}` })).text(), "Key")).toEqual(["a", "a2"]);
+  expect(textsIn(await (await s3({ path: `/${bucket}` })).text(), "Key")).toEqual(["a", "a2", "a3"]);
 });

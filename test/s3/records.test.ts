@@ -1,12 +1,14 @@
 import { expect } from "bun:test";
+import { join } from "node:path";
 import { recordProperty, toRecordProperty } from "../../src/buckets/metadata/properties.ts";
 import { treePath } from "../../src/buckets/path.ts";
 import { readObject } from "../../src/http/s3/object-record.ts";
-import { everyStore } from "../support/node.ts";
+import { everyStore, testNode } from "../support/node.ts";
 import { codeOf, s3Client, s3Options, s3Site } from "../support/s3.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
 import { webdavSite } from "../support/webdav.ts";
+import { mounted } from "../support/webdav-disk.ts";
 
 const openNode = sharedNodes();
 
@@ -39,7 +41,7 @@ test("a record that no PUT has made sets no header that a PUT cannot set", async
       get: async () => ({ [recordProperty]: toRecordProperty({ headers }) }),
     };
     const metadata = { properties };
-    return (await readObject({ metadata } as never, { path: treePath("a"), kind: "file", stats } as never))
+    return (await readObject({ metadata } as never, { path: treePath("a"), kind: "folder", stats } as never))
       .headers;
   };
   expect(await shown({ "x-amz-meta-b": "2" })).toEqual({ "x-amz-meta-b": "2" });
@@ -89,36 +91,78 @@ everyStore("what S3 knows of an object stays with its content", async (options) 
       path: at(path),
       headers: { "x-amz-checksum-mode": "ENABLED" },
     });
-    return ["etag", "content-type", "x-amz-meta-a", "x-amz-checksum-crc32"].map((name) => headers.get(name));
+    const names = ["etag", "content-type", "x-amz-meta-a", "x-amz-checksum-crc32", "content-encoding"];
+    return names.map((name) => headers.get(name));
   };
-  await put(at("/a"), "hello", {
-    "content-type": "text/x-a",
-    "x-amz-meta-a": "1",
-    "x-amz-checksum-crc32": "NhCmhg==",
-  });
-  const known = ['"5d41402abc4b2a76b9719d911017c592"', "text/x-a", "1", "NhCmhg=="];
-  expect(await shown("/a")).toEqual(known);
   const to = (path: string) => ({ destination: `${node.url}/node/static-webdav/${node.bucket}${path}` });
-  expect((await dav("MOVE", "/a", to("/b"))).status).toBe(201);
-  expect(await shown("/b")).toEqual(known);
-  expect((await dav("COPY", "/b", to("/c"))).status).toBe(201);
-  expect(await shown("/c")).toEqual(known);
   const date = "<D:getlastmodified>Sat, 01 Jan 2022 00:00:00 GMT</D:getlastmodified>";
   const body = `<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop>${date}</D:prop></D:set></D:propertyupdate>`;
-  expect((await dav("PROPPATCH", "/c", {}, body)).status).toBe(207);
-  expect(await shown("/c")).toEqual(known);
-  // A long record is kept too, wherever it is.
-  const long = "x".repeat(6000);
-  await put(at("/c"), "hello", { "x-amz-meta-a": long });
-  expect((await shown("/c")).slice(0, 3)).toEqual([known[0], expect.any(String), long]);
-  await put(at("/c"), "hello");
-  expect((await shown("/c"))[2]).toBeNull();
-  for (const path of ["/b", "/c"]) {
-    await dav("PUT", path, {}, "other");
-    const [etag, ...rest] = await shown(path);
-    expect(etag).toMatch(/-1"$/);
-    expect(rest.slice(1)).toEqual([null, null]);
+  // On plain files, a long record is a property.
+  for (const metadata of ["1", "x".repeat(6000)]) {
+    await put(at("/a"), "hello", {
+      "content-type": "text/x-a",
+      "content-encoding": "x-a",
+      "x-amz-meta-a": metadata,
+      "x-amz-checksum-crc32": "NhCmhg==",
+    });
+    const known = ['"5d41402abc4b2a76b9719d911017c592"', "text/x-a", metadata, "NhCmhg==", "x-a"];
+    expect(await shown("/a")).toEqual(known);
+    expect((await dav("MOVE", "/a", to("/b"))).status).toBe(201);
+    expect(await shown("/b")).toEqual(known);
+    expect((await dav("COPY", "/b", to("/c"))).status).toBe(201);
+    expect(await shown("/c")).toEqual(known);
+    expect((await dav("PROPPATCH", "/c", {}, body)).status).toBe(207);
+    expect(await shown("/c")).toEqual(known);
+    // Content of the same size and time is another one, too.
+    const put2022 = { "x-oc-mtime": String(Date.parse("2022-01-01T00:00:00Z") / 1000) };
+    expect((await dav("PUT", "/c", put2022, "other")).status).toBe(204);
+    await put(at("/b"), "hello");
+    expect((await shown("/b"))[2]).toBeNull();
+    await dav("PUT", "/b", {}, "other");
+    for (const path of ["/b", "/c"]) {
+      const [etag, , ...rest] = await shown(path);
+      expect(etag).toMatch(/-1"$/);
+      expect(rest).toEqual([null, null, null]);
+      await dav("DELETE", path);
+    }
   }
+});
+
+everyStore(
+  "a PUT is not refused for the properties of WebDAV, which end with their file",
+  async (options) => {
+    await using node = await openNode({ ...options, ...s3Options });
+    const { dav } = await webdavSite(node);
+    const { s3, put } = await s3Client(node);
+    const path = `/${node.bucket}/a`;
+    await put(path, "old");
+    const property = `<b xmlns="x:">${"x".repeat(1_045_000)}</b>`;
+    const body = `<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop>${property}</D:prop></D:set></D:propertyupdate>`;
+    expect(await (await dav("PROPPATCH", "/a", {}, body)).text()).toContain("200 OK");
+    const metadata = "y".repeat(6000);
+    expect(await codeOf(await put(path, "new", { "x-amz-meta-a": metadata }))).toBe("200");
+    const read = await s3({ path });
+    expect([await read.text(), read.headers.get("x-amz-meta-a")]).toEqual(["new", metadata]);
+  },
+);
+
+test("a version comes back to another file system with what S3 knows of it", async () => {
+  await using node = await testNode({ ...s3Options, top: "keep_removed_days = 7\n" });
+  using disk = mounted("another file system", join(node.folder, "static", node.bucket), "size=8m");
+  if (disk === undefined) return;
+  const { s3, put } = await s3Site(node);
+  const path = `/${node.bucket}/a`;
+  await put(path, "hello", { "content-type": "text/x-a", "x-amz-meta-a": "1" });
+  await put(path, "newer");
+  const named = { token: node.superToken, name: node.bucket, path: "a" };
+  const [version] = (await node.call("static-bucket-file_history", named)) as Array<{ version: number }>;
+  await node.call("static-bucket-file_restore", { ...named, version: version?.version });
+  const { headers } = await s3({ method: "HEAD", path });
+  expect(["etag", "content-type", "x-amz-meta-a"].map((name) => headers.get(name))).toEqual([
+    '"5d41402abc4b2a76b9719d911017c592"',
+    "text/x-a",
+    "1",
+  ]);
 });
 
 everyStore("plain HTTP, WebDAV and links show the headers that a file was put with", async (options) => {

@@ -55,6 +55,8 @@ interface MultipartUploadsOptions {
  */
 export class MultipartUploads {
   readonly #options: MultipartUploadsOptions;
+  /** The outcomes, by id, of uploads whose file is in place although that could not be written to their rows. */
+  readonly #unwritten = new Map<string, UploadOutcome>();
 
   constructor(options: MultipartUploadsOptions) {
     this.#options = options;
@@ -75,10 +77,19 @@ export class MultipartUploads {
   /** find returns an upload of a path; `noUpload` if there is none. */
   async find(target: Pick<Bucket, "id" | "name">, path: TreePath, id: string): Promise<MultipartUpload> {
     const name = { bucketId: target.id, id };
-    const found = await this.#options.rows.get(name);
+    const found = await this.#find(name);
     if (found?.multipart === undefined || found.target !== target.name || found.path !== path)
       throw noUpload();
     return { ...found, path, name, multipart: found.multipart };
+  }
+
+  async #find(name: UploadName): Promise<UploadValue | undefined> {
+    const found = await this.#options.rows.get(name);
+    const outcome = this.#unwritten.get(name.id);
+    if (found !== undefined && found.outcome === undefined && outcome !== undefined)
+      return { ...found, outcome };
+    this.#unwritten.delete(name.id);
+    return found;
   }
 
   /** unfinished returns the uploads of a bucket, those of one token or all, the oldest first. */
@@ -104,7 +115,7 @@ export class MultipartUploads {
 
   /** assertOpen throws unless the upload still exists and is not finished. */
   async assertOpen({ name }: Pick<MultipartUpload, "name">): Promise<void> {
-    const found = await this.#options.rows.get(name);
+    const found = await this.#find(name);
     if (found === undefined || found.outcome !== undefined) throw noUpload();
   }
 
@@ -194,9 +205,11 @@ export class MultipartUploads {
       const written = await put({
         onWritten: async (file, within) => {
           const finished = { outcome: outcomeOf(file), keepMs: outcomeMs };
-          // The file is in place: what fails here is done again below.
+          // The file is in place: what fails here is done again below, and until then nobody else puts the file in place.
           if (within === undefined) {
+            this.#unwritten.set(name.id, finished.outcome);
             unneeded = await rows.finish(name, finished).catch(() => undefined);
+            if (unneeded !== undefined) this.#unwritten.delete(name.id);
             return;
           }
           unneeded = await rows.finish(name, { ...finished, within });
@@ -206,12 +219,13 @@ export class MultipartUploads {
       outcome = outcomeOf(written);
     } catch (error) {
       // Another request may have put it in place, or this one without learning it.
-      const known = (await rows.get(name).catch(() => undefined))?.outcome;
+      const known = (await this.#find(name).catch(() => undefined))?.outcome;
       if (known === undefined) throw error;
       outcome = known;
     }
     try {
       unneeded ??= await rows.finish(name, { outcome, keepMs: outcomeMs });
+      this.#unwritten.delete(name.id);
       await contents.discard(name.id, unneeded ?? []);
     } catch (error) {
       // The file is in place, and that is what the client is told. What is left here ends with the time of the upload.

@@ -7,7 +7,7 @@ import { keyOf, newKeyOf, pathOfKey } from "./kv-keys.ts";
 /** Properties are the dead properties of one resource: `{namespace}name` → the element as XML. */
 export type Properties = Readonly<Record<string, string>>;
 
-/** Names and values of the properties of one resource together. */
+/** Names and values of the properties of one resource together, without `recordProperty`: its writers have bounds of their own. */
 const maxBytesPerResource = 1024 * 1024;
 /** Properties of several resources that are read at a time. */
 const maxBytesAtOnce = 1024 * 1024;
@@ -36,6 +36,37 @@ export function parseRecordProperty(property: string): unknown {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+/** A copy has the time of its source in whole milliseconds. */
+const timeToleranceMs = 1;
+
+/** FileState is what tells the content of a file from an earlier one. */
+interface FileState {
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
+function toFileRecord({ size, modifiedMs }: FileState, record: Uint8Array): string {
+  return toRecordProperty({ of: { size, modifiedMs }, record: Buffer.from(record).toString("base64") });
+}
+
+/**
+ * fileRecordIn returns the record of a file in a property. As with an attribute, it counts only while the file has the size and the time of
+ * modification that it had when the record was stored.
+ */
+export function fileRecordIn(
+  property: string | undefined,
+  { size, modifiedMs }: FileState,
+): Uint8Array | undefined {
+  const { of, record } = (parseRecordProperty(property ?? "") ?? {}) as Record<string, unknown>;
+  if (typeof record !== "string" || typeof of !== "object" || of === null) return undefined;
+  const known = of as Partial<Record<keyof FileState, unknown>>;
+  const isSame =
+    known.size === size &&
+    typeof known.modifiedMs === "number" &&
+    Math.abs(known.modifiedMs - modifiedMs) < timeToleranceMs;
+  return isSame ? Buffer.from(record, "base64") : undefined;
 }
 
 /** PropertyRecords stores the dead properties of one bucket (RFC 4918 §4.2), by canonical path. */
@@ -104,22 +135,20 @@ export class PropertyRecords {
     return this.#rows.isKnownEmpty(this.#namespace) || this.#rows.isEmpty(this.#namespace);
   }
 
-  /**
-   * keepRecord stores the record of a file with this entity tag where its store could not keep it, and else deletes what is stored of an
-   * earlier file.
-   */
+  /** recordOf returns the record of a file that is stored here; undefined if there is none for this state of the file. */
+  async recordOf(path: TreePath, state: FileState): Promise<Uint8Array | undefined> {
+    return this.isKnownEmpty ? undefined : fileRecordIn((await this.get(path))[recordProperty], state);
+  }
+
+  /** keepRecord stores the record of a file where its store could not keep it, and else deletes what is stored of an earlier file. */
   async keepRecord(
     path: TreePath,
-    {
-      etag,
-      record,
-      isStored,
-    }: { readonly etag: string; readonly record: Uint8Array; readonly isStored: boolean },
+    stats: FileState & { readonly record?: Uint8Array | undefined },
+    record: Uint8Array | undefined,
   ): Promise<void> {
-    if (!isStored) {
-      const property = toRecordProperty({ of: etag, record: Buffer.from(record).toString("base64") });
-      await this.change(path, new Map([[recordProperty, property]]));
-    } else if (!this.isKnownEmpty && (await this.get(path))[recordProperty] !== undefined)
+    if (record !== undefined && stats.record === undefined)
+      await this.change(path, new Map([[recordProperty, toFileRecord(stats, record)]]));
+    else if (!this.isKnownEmpty && (await this.get(path))[recordProperty] !== undefined)
       await this.change(path, new Map([[recordProperty, undefined]]));
   }
 
@@ -133,7 +162,8 @@ export class PropertyRecords {
         else next.set(name, value);
       }
       const bytes = [...next].reduce(
-        (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
+        (sum, [name, value]) =>
+          name === recordProperty ? sum : sum + Buffer.byteLength(name) + Buffer.byteLength(value),
         0,
       );
       if (bytes > maxBytesPerResource)

@@ -1,5 +1,10 @@
 import { wholeNumber } from "../../base/numbers.ts";
-import { parseRecordProperty, recordProperty, toRecordProperty } from "../../buckets/metadata/properties.ts";
+import {
+  fileRecordIn,
+  parseRecordProperty,
+  recordProperty,
+  toRecordProperty,
+} from "../../buckets/metadata/properties.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import type { BucketView, FileEntry, FileStats } from "../../buckets/ports.ts";
 import { givenType } from "../content/media-type.ts";
@@ -66,7 +71,7 @@ export async function readObject(
   if (record !== undefined) return toObject(entry, decodeRecord(record));
   const { properties } = metadata;
   if (properties.isKnownEmpty) return toObject(entry);
-  return toObject(entry, ...fromProperty(entry, (await properties.get(entry.path))[recordProperty]));
+  return fromProperty(entry, (await properties.get(entry.path))[recordProperty]);
 }
 
 /** readObjects returns what S3 shows of each of these files and folders. */
@@ -85,23 +90,19 @@ export async function readObjects(
   const paths = others.map(({ path }) => path);
   for await (const { count, found } of metadata.properties.inParts(paths)) {
     for (const entry of others.slice(at, at + count))
-      objects.set(
-        entry.path,
-        toObject(entry, ...fromProperty(entry, found.get(entry.path)?.[recordProperty])),
-      );
+      objects.set(entry.path, fromProperty(entry, found.get(entry.path)?.[recordProperty]));
     at += count;
   }
   return objects;
 }
 
-/** `others` is what counts although the content may be another one by now. */
 function toObject(
   { kind, stats }: Pick<FileEntry, "kind" | "stats">,
   content?: ContentRecord,
-  others: Partial<Pick<S3Object, "headers" | "marker">> = {},
+  ofFolder: Partial<Pick<S3Object, "headers" | "marker">> = {},
 ): S3Object {
   const etag = kind === "folder" ? etagOfNothing : content ? `"${etagOf(content)}"` : opaqueEtag(stats.etag);
-  return { etag, headers: content?.headers ?? {}, marker: false, ...others, content };
+  return { etag, headers: content?.headers ?? {}, marker: false, ...ofFolder, content };
 }
 
 /** etagOf returns the entity tag of what S3 has put, without quotes. */
@@ -115,19 +116,13 @@ function opaqueEtag(etag: string): string {
 }
 
 /** Another program may have written the property: what is not of its form is as if it was not there. */
-function fromProperty(
-  { kind, stats }: Pick<FileEntry, "kind" | "stats">,
-  property: string | undefined,
-): [content?: ContentRecord | undefined, others?: Partial<Pick<S3Object, "headers" | "marker">>] {
-  const value = property === undefined ? undefined : parseRecordProperty(property);
-  if (typeof value !== "object" || value === null) return [];
-  const { of, record, headers, marker } = value as Record<string, unknown>;
-  const content = typeof record === "string" ? decodeRecord(Buffer.from(record, "base64")) : undefined;
-  const kept = content?.headers ?? (isStored(headers) ? headers : {});
-  return [
-    kind === "file" && of === stats.etag ? content : undefined,
-    { headers: kept, marker: marker === true },
-  ];
+function fromProperty(entry: Pick<FileEntry, "kind" | "stats">, property: string | undefined): S3Object {
+  if (entry.kind === "file") {
+    const record = fileRecordIn(property, entry.stats);
+    return toObject(entry, record && decodeRecord(record));
+  }
+  const { headers, marker } = (parseRecordProperty(property ?? "") ?? {}) as Record<string, unknown>;
+  return toObject(entry, undefined, { headers: isStored(headers) ? headers : {}, marker: marker === true });
 }
 
 /** The members of an encoded record. A header with a name of its own is the name, a zero byte and the value. */

@@ -7,6 +7,8 @@ import { document, element } from "./xml.ts";
 /** What is before the file, and what is ignored behind it. */
 const maxFieldBytes = 64 * 1024;
 const maxIgnoredBytes = 64 * 1024;
+/** Blanks between a boundary and the end of its line, which some programs send (RFC 2046). */
+const maxPaddingBytes = 100;
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what forms of S3 have in the field `key`
 const fileNameInKey = "${filename}";
@@ -88,8 +90,7 @@ class PartSource {
   async next(): Promise<string | undefined> {
     if (!this.#isBegun && (await this.text()) !== "") throw malformed("it does not begin with its boundary");
     this.#isBegun = true;
-    while (this.#rest.length < 2) await this.#more();
-    if (this.#rest.toString("latin1", 0, 2) === "--") return undefined;
+    if (this.#isAtEnd) return undefined;
     for (;;) {
       const end = this.#rest.indexOf("\r\n\r\n");
       if (end !== -1) {
@@ -116,23 +117,55 @@ class PartSource {
   /** last yields the content of a part. What is behind it, such as the button of the form, means nothing. */
   async *last(): AsyncGenerator<Uint8Array> {
     yield* this.#content();
-    let ignored = this.#rest.length;
-    for (let one = await this.#chunks.next(); !one.done; one = await this.#chunks.next()) {
-      ignored += one.value.length;
+    let ignored = 0;
+    const ignore = (bytes: number) => {
+      ignored += bytes;
       if (ignored > maxIgnoredBytes) throw malformed("the file must be its last field");
+    };
+    while (!this.#isAtEnd) for await (const chunk of this.#content()) ignore(chunk.length);
+    ignore(this.#rest.length);
+    for (let one = await this.#chunks.next(); !one.done; one = await this.#chunks.next())
+      ignore(one.value.length);
+  }
+
+  /** Behind the last boundary of all are two hyphens. */
+  get #isAtEnd(): boolean {
+    return this.#rest.toString("latin1", 0, 2) === "--";
+  }
+
+  /** The content up to the next boundary. Behind it, the end of a line, or two hyphens, is the first of the rest. */
+  async *#content(): AsyncGenerator<Uint8Array> {
+    for (let from = 0; ; ) {
+      const end = this.#rest.indexOf(this.#delimiter, from);
+      if (end === -1) {
+        const part = this.#rest.subarray(0, Math.max(0, this.#rest.length - this.#delimiter.length + 1));
+        this.#rest = this.#rest.subarray(part.length);
+        from = 0;
+        if (part.length > 0) yield part;
+        await this.#more();
+        continue;
+      }
+      const behind = await this.#behind(end + this.#delimiter.length);
+      if (behind === undefined) {
+        from = end + 1;
+        continue;
+      }
+      const part = this.#rest.subarray(0, end);
+      this.#rest = this.#rest.subarray(behind);
+      if (part.length > 0) yield part;
+      return;
     }
   }
 
-  async *#content(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      const end = this.#rest.indexOf(this.#delimiter);
-      const size = end === -1 ? this.#rest.length - this.#delimiter.length + 1 : end;
-      const part = this.#rest.subarray(0, Math.max(0, size));
-      this.#rest = this.#rest.subarray(end === -1 ? part.length : end + this.#delimiter.length);
-      if (part.length > 0) yield part;
-      if (end !== -1) return;
-      await this.#more();
+  /** Where the rest begins behind a delimiter; undefined if the line goes on, so that it is content. */
+  async #behind(at: number): Promise<number | undefined> {
+    for (let end = at; end <= at + maxPaddingBytes; end += 1) {
+      while (this.#rest.length < end + 2) await this.#more();
+      const two = this.#rest.toString("latin1", end, end + 2);
+      if (two === "\r\n" || (two === "--" && end === at)) return end;
+      if (!/^[ \t]/.test(two)) return undefined;
     }
+    return undefined;
   }
 
   #count(bytes: number): void {

@@ -22,6 +22,7 @@ import { crossesDisks } from "../../trees/disk/disk-faults.ts";
 import { DiskReader } from "../../trees/disk/read.ts";
 import { type NameInFolder, PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";
 import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
+import { storedRecord } from "../../trees/disk/stored-record.ts";
 import { isTaken, keepsNoVersions, noSuchVersion } from "../faults.ts";
 import type { BucketTrash, FoundItem, Retained } from "./bucket-trash.ts";
 
@@ -203,7 +204,7 @@ export class VersionRestore {
 
   async #moveFile(from: string, { parent, name }: NameInFolder, size: number): Promise<void> {
     const { staging, sync, calls } = this.#options;
-    const staged = new DiskStagedFile(from, size);
+    const staged = new DiskStagedFile(from, size, storedRecord(from, await lstat(from)));
     await staging.moveInto(parent, name, { staged, sync, calls });
     if (!staged.isRenamed) await rm(from, { force: true });
   }

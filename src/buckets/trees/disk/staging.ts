@@ -177,10 +177,9 @@ export class Staging {
       if (codeOf(error) !== "EXDEV") throw error;
     }
     const { path, done } = await this.allocateBeside(parent);
-    // The other file system may store no attributes.
-    staged.isRecorded = false;
     try {
-      await copyWithTimes(staged.diskPath, path, sync);
+      // The other file system may store no attributes.
+      staged.isRecorded = await copyWithTimes(staged.diskPath, path, { record: staged.record, sync });
       await rename(path, parent.at(name));
     } catch (error) {
       // The copy may not exist: on a read-only file system it could not be created.
@@ -209,13 +208,20 @@ export class Staging {
   }
 }
 
-async function copyWithTimes(from: string, to: string, sync: boolean): Promise<void> {
+/** Returns whether the copy has the record as an attribute. */
+async function copyWithTimes(
+  from: string,
+  to: string,
+  { record, sync }: { readonly record: Uint8Array | undefined; readonly sync: boolean },
+): Promise<boolean> {
   await copyFile(from, to, constants.COPYFILE_EXCL);
   const copy = await open(to, "r");
   try {
     const { atime, mtime } = await stat(from);
     await copy.utimes(atime, mtime);
+    const isRecorded = record !== undefined && storeRecord(to, record);
     if (sync) await copy.datasync();
+    return isRecorded;
   } finally {
     await copy.close();
   }
