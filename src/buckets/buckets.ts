@@ -255,6 +255,11 @@ export class Buckets {
     return (await this.#cache.read(name))?.record;
   }
 
+  /** getSync returns the same record as `get` without waiting; undefined if only `get` can tell. */
+  getSync(name: string): Bucket | undefined {
+    return this.#database.buckets.cachedByName(name);
+  }
+
   /**
    * compare reads the record from the database, not from the cache, and compares it with one that was read before: `changed` has
    * another id or folder, so that files written into the old folder may end up in another bucket.

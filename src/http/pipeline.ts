@@ -68,6 +68,11 @@ export interface Protocol<Who, Target> {
   /** Answers OPTIONS where it is the same for everybody: before anything is counted. */
   options?(deps: PipelineDeps): Response;
   /**
+   * Answers a request that needs no wait, as soon as it has arrived. Undefined if it is to go the whole way, on which every refusal and
+   * every log line is made.
+   */
+  answerAtOnce?(arrived: ArrivedRequest, deps: PipelineDeps): Response | undefined;
+  /**
    * who finds out who asks, and whether the caller may. A Response ends the request. A protocol whose callers hold tokens asks
    * for them first: a stranger learns nothing, not even whether a bucket exists.
    */
@@ -84,7 +89,15 @@ export interface Protocol<Who, Target> {
 }
 
 /** answerRequest is the pipeline. */
-export async function answerRequest<Who, Target>(
+export function answerRequest<Who, Target>(
+  protocol: Protocol<Who, Target>,
+  arrived: ArrivedRequest,
+  deps: PipelineDeps,
+): Response | Promise<Response> {
+  return protocol.answerAtOnce?.(arrived, deps) ?? answerInTurn(protocol, arrived, deps);
+}
+
+async function answerInTurn<Who, Target>(
   protocol: Protocol<Who, Target>,
   arrived: ArrivedRequest,
   deps: PipelineDeps,

@@ -105,6 +105,7 @@ function variantOf(bytes: number): CachedVariant {
     checkedIn: undefined,
     held: undefined,
     whole: undefined,
+    head: undefined,
     notModified: undefined,
   };
 }

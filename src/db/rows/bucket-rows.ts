@@ -61,6 +61,11 @@ export class BucketRows {
     return rows.map(({ name }) => name);
   }
 
+  /** cachedByName returns a row without waiting; undefined unless it is cached. */
+  cachedByName(name: string): BucketRow | undefined {
+    return this.#cache.get(name);
+  }
+
   async byName(name: string): Promise<BucketRow | undefined> {
     return this.#cache.get(name) ?? this.#cache.read(name, () => this.#one(name));
   }

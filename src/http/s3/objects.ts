@@ -56,15 +56,19 @@ export async function getObject(call: S3Call): Promise<Response> {
   const { key, cache, bucket, request } = call;
   const { path, isFolder } = objectKey(key);
   if (isFolder) return getFolder(call, path);
-  // Parameters, and wishes for checksums, change the headers of the answer: it is kept without them.
-  const cacheKey = isPlain(call) ? `\0s3\0${bucket.name}\0${path}` : undefined;
+  // Parameters change the headers of the answer: it is kept without them.
+  const cacheKey = isPlain(call) ? memoryKey(bucket.name, path, checksumsWanted(request)) : undefined;
   const known =
     cacheKey === undefined ? undefined : cache.answer(asTags(request), cache.get(cacheKey), { bucket });
   return withErrors(known ?? (await readAndAnswer(call, path, cacheKey)));
 }
 
-function isPlain({ query, request }: S3Call): boolean {
-  if (checksumsWanted(request)) return false;
+/** memoryKey returns the key of an answer in memory; with its checksums, which clients ask for, it is another one. */
+export function memoryKey(bucket: string, path: string, hasChecksums: boolean): string {
+  return `\0s3${hasChecksums ? "+" : ""}\0${bucket}\0${path}`;
+}
+
+function isPlain({ query }: S3Call): boolean {
   return query.size === 0 || ![...query.keys()].some((name) => /^(?:partNumber|response-.*)$/.test(name));
 }
 
@@ -207,8 +211,10 @@ function asTags(request: Request): Request {
   return new Request(request.url, { method: request.method, headers });
 }
 
-function checksumsWanted({ headers }: Request): boolean {
-  return headers.get("x-amz-checksum-mode")?.toUpperCase() === "ENABLED" && !headers.has("range");
+export const checksumModeHeader = "x-amz-checksum-mode";
+
+export function checksumsWanted({ headers }: Request): boolean {
+  return headers.get(checksumModeHeader)?.toUpperCase() === "ENABLED" && !headers.has("range");
 }
 
 /** checksumAnswer returns the headers that tell the checksums of an object. */

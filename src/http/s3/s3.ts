@@ -15,9 +15,16 @@ import { isBucketName } from "../../buckets/record.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Services } from "../../services.ts";
 import { isSiteFile } from "../../sites/site-rules.ts";
-import { openBucket, type Protocol, type ReceivedRequest } from "../pipeline.ts";
+import {
+  type ArrivedRequest,
+  openBucket,
+  type PipelineDeps,
+  type Protocol,
+  type ReceivedRequest,
+} from "../pipeline.ts";
 import { holdBack } from "../request/authentication.ts";
 import { hostNameOf, type S3Settings } from "../request/host-name.ts";
+import { noteOn } from "../request/request-observer.ts";
 import { errorResponse, S3Error, toS3Error } from "./errors.ts";
 import { keys, listObjects } from "./list.ts";
 import {
@@ -31,11 +38,14 @@ import {
 } from "./multipart.ts";
 import { readObject } from "./object-record.ts";
 import {
+  checksumModeHeader,
+  checksumsWanted,
   copyObject,
   deleteObject,
   deleteObjects,
   getAttributes,
   getObject,
+  memoryKey,
   postObject,
   putObject,
 } from "./objects.ts";
@@ -246,6 +256,7 @@ export const s3: Protocol<S3Who, Target> = {
   name: "s3",
   takesBodies: true,
   options: preflight,
+  answerAtOnce,
   who,
   answer,
   toResponse(error, { request, path }) {
@@ -254,16 +265,24 @@ export const s3: Protocol<S3Who, Target> = {
     return errorResponse(known, { method: request.method, resource: path, requestId: newRequestId() });
   },
   finish(response, request) {
+    if (hasSignature(request) || isForm(request)) allowOrigins(response);
     const { headers } = response;
-    if (hasSignature(request) || isForm(request))
-      for (const [name, value] of Object.entries(cors)) headers.set(name, value);
     if (!headers.has("x-amz-request-id")) headers.set("x-amz-request-id", newRequestId());
   },
   logged: (target) => ({ bucket: target?.bucket, path: target?.key }),
 };
 
+/** Every process has random ones, which are counted on. */
+const [idOfProcess] = crypto.getRandomValues(new Uint32Array(1));
+let lastRequest = 0;
+
 function newRequestId(): string {
-  return crypto.randomUUID().replaceAll("-", "").slice(0, 16).toUpperCase();
+  lastRequest = (lastRequest + 1) % 2 ** 32;
+  return (hexDigits(idOfProcess ?? 0) + hexDigits(lastRequest)).toUpperCase();
+}
+
+function hexDigits(number: number): string {
+  return number.toString(16).padStart(8, "0");
 }
 
 /** Pages of every origin may send requests that are signed: no browser adds a signature by itself. */
@@ -271,6 +290,10 @@ const cors = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "*",
 };
+
+function allowOrigins({ headers }: Response): void {
+  for (const [name, value] of Object.entries(cors)) headers.set(name, value);
+}
 
 function hasSignature({ headers, url }: Request): boolean {
   return headers.has("authorization") || /^[^?]*\?(?:.*&)?X-Amz-Signature=/.test(url);
@@ -289,6 +312,60 @@ function preflight(): Response {
   });
 }
 
+/** Headers with which an answer may be another one than that in memory. */
+const specialHeaders = new Set([
+  ...["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range"],
+  ...["content-length", "transfer-encoding"],
+]);
+/** Headers of S3 with which the answer is the same. */
+const usualHeaders = new Set(["x-amz-content-sha256", "x-amz-date", checksumModeHeader]);
+
+const proven = Symbol("proven");
+
+/** A request whose signature was found to be right in this turn. */
+interface ProvenRequest extends Request {
+  [proven]?: { readonly signature: Signature; readonly caller: Caller };
+}
+
+/**
+ * Answers a signed GET or HEAD of a file in memory. It checks what `who` and `answer` check, by what was read of the database in this
+ * tick; whatever is not as usual is left to them.
+ */
+function answerAtOnce({ request, path }: ArrivedRequest, deps: PipelineDeps): Response | undefined {
+  const { method, headers, url } = request;
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  if (!headers.has("authorization") || !headers.has("host") || url.includes("?")) return undefined;
+  for (const name of headers.keys())
+    if (specialHeaders.has(name) || (name.startsWith("x-amz-") && !usualHeaders.has(name))) return undefined;
+  const lease = deps.acquire();
+  try {
+    const { authenticator, services } = lease;
+    if (services.hub.logger("server").wants("DEBUG")) return undefined;
+    const signature = Signature.read({ request, rawPath: path, rawQuery: "" }, deps.clock.now());
+    const caller = signature && authenticator.authenticateSignedSync(signature);
+    if (signature === undefined || caller === undefined) return undefined;
+    (request as ProvenRequest)[proven] = { signature, caller };
+    const target = targetOf(request, path, deps.s3());
+    authorise(caller, inBucket(target.bucket, read));
+    const bucket = services.buckets.getSync(target.bucket);
+    if (bucket?.enable !== true) return undefined;
+    const { cache } = deps.static;
+    const known = cache.get(memoryKey(bucket.name, target.key, checksumsWanted(request)));
+    const response = cache.answer(request, known, { bucket, inTick: true });
+    if (response === undefined) return undefined;
+    noteOn(request, { caller });
+    allowOrigins(response);
+    response.headers.set("x-amz-request-id", newRequestId());
+    return response;
+  } catch (error) {
+    // The whole way refuses it, with all that belongs to a refusal.
+    if (toS3Error(error) === undefined) throw error;
+    return undefined;
+  } finally {
+    lease.release();
+  }
+}
+
 /** Authenticates first: a stranger learns nothing, not even whether a bucket exists. */
 async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
   const { request, path: rawPath, deps, address, authenticator } = received;
@@ -298,7 +375,8 @@ async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
   const question = request.url.indexOf("?");
   const rawQuery = question === -1 ? "" : request.url.slice(question + 1);
   const now = deps.clock.now();
-  const inRequest = Signature.read({ request, rawPath, rawQuery }, now);
+  const known = (request as ProvenRequest)[proven];
+  const inRequest = known?.signature ?? Signature.read({ request, rawPath, rawQuery }, now);
   const addressed = targetOf(request, rawPath, settings);
   const query = parseQuery(rawQuery);
   // A policy allows one upload: no other operation is proved by it.
@@ -306,12 +384,13 @@ async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
   const form = inRequest === undefined && isUpload() ? await readForm(request) : undefined;
   const signature = form?.fields.has("policy") ? Signature.ofPolicy(form.fields, now) : inRequest;
   const caller =
-    signature === undefined
+    known?.caller ??
+    (signature === undefined
       ? anonymous
       : await authenticator.authenticateSigned(signature, { address }).catch(async (error: unknown) => {
           await holdBack(error, deps.delays);
           throw error;
-        });
+        }));
   if (signature !== undefined) received.proved(caller);
   const operation = operationOf(request, addressed, query);
   const target = form === undefined ? addressed : { ...addressed, key: form.fields.get("key") ?? "" };

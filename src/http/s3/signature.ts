@@ -70,12 +70,7 @@ export class Signature {
         "InvalidRequest",
         "this address accepts signatures of version 4 alone; use AWS4-HMAC-SHA256",
       );
-    const fields = new Map(
-      given.split(",").map((part) => {
-        const [name = "", ...value] = part.trim().split("=");
-        return [name, value.join("=")] as const;
-      }),
-    );
+    const fields = fieldsIn(given);
     const time = headers.get("x-amz-date") ?? basicTime(headers.get("date"));
     const malformed = (why: string) => new S3Error("AuthorizationHeaderMalformed", why);
     const { key, scope, day } = readCredential(fields.get("Credential") ?? "", malformed);
@@ -165,6 +160,21 @@ interface SignatureParts extends Pick<Signature, "key" | "signature" | "payload"
   readonly text: string;
 }
 
+/** fieldsIn reads `<name>=<value>, …`. */
+function fieldsIn(text: string): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  for (let start = 0; start <= text.length; ) {
+    const comma = text.indexOf(",", start);
+    const end = comma === -1 ? text.length : comma;
+    const part = text.slice(start, end).trim();
+    const at = part.indexOf("=");
+    if (at === -1) fields.set(part, "");
+    else fields.set(part.slice(0, at), part.slice(at + 1));
+    start = end + 1;
+  }
+  return fields;
+}
+
 function textToSign(time: string, scope: string, canonical: string): string {
   return `${algorithm}\n${time}\n${scope}\n${sha256(canonical)}`;
 }
@@ -182,24 +192,47 @@ function readCredential(text: string, malformed: (why: string) => S3Error) {
  * must not be able to make another request of it, such as a copy.
  */
 function assertSigned(headers: Headers, signedHeaders: string, except?: string): void {
-  // The same names as tokens of RFC 9110: others could not be looked up.
-  if (!/^[\w!#$%&'*+.^`|~-]+(?:;[\w!#$%&'*+.^`|~-]+)*$/.test(signedHeaders))
-    throw new S3Error("AccessDenied", "the signature must name the headers that it covers");
-  const signed = new Set(signedHeaders.split(";"));
+  const { distinct: signed } = namesIn(signedHeaders);
   if (!signed.has("host")) throw new S3Error("AccessDenied", "the signature must cover the header host");
   for (const name of headers.keys())
     if (name.startsWith("x-amz-") && name !== except && !signed.has(name))
       throw new S3Error("AccessDenied", `the signature must cover the header ${name}`);
 }
 
+interface SignedNames {
+  readonly inOrder: readonly string[];
+  readonly distinct: ReadonlySet<string>;
+}
+
+/** Lists of signed headers that were read: a client has few. */
+const knownNames = new Map<string, SignedNames>();
+const maxKnownNames = 256;
+const maxKnownNamesChars = 512;
+
+function namesIn(signedHeaders: string): SignedNames {
+  const known = knownNames.get(signedHeaders);
+  if (known !== undefined) return known;
+  // The same names as tokens of RFC 9110: others could not be looked up.
+  if (!/^[\w!#$%&'*+.^`|~-]+(?:;[\w!#$%&'*+.^`|~-]+)*$/.test(signedHeaders))
+    throw new S3Error("AccessDenied", "the signature must name the headers that it covers");
+  const inOrder = signedHeaders.split(";");
+  const names = { inOrder, distinct: new Set(inOrder) };
+  if (signedHeaders.length > maxKnownNamesChars) return names;
+  if (knownNames.size >= maxKnownNames) knownNames.clear();
+  knownNames.set(signedHeaders, names);
+  return names;
+}
+
 function canonicalRequest(
   { request: { method, headers }, rawPath, rawQuery }: SignedTarget,
   { signedHeaders, payload }: { readonly signedHeaders: string; readonly payload: string },
 ): string {
-  const lines = signedHeaders
-    .split(";")
-    .map((name) => `${name}:${(headers.get(name) ?? "").trim().replace(/ +/g, " ")}\n`);
-  return `${method}\n${canonicalPath(rawPath)}\n${canonicalQuery(rawQuery)}\n${lines.join("")}\n${signedHeaders}\n${payload}`;
+  let lines = "";
+  for (const name of namesIn(signedHeaders).inOrder) {
+    const value = (headers.get(name) ?? "").trim();
+    lines += `${name}:${value.includes("  ") ? value.replace(/ +/g, " ") : value}\n`;
+  }
+  return `${method}\n${canonicalPath(rawPath)}\n${canonicalQuery(rawQuery)}\n${lines}\n${signedHeaders}\n${payload}`;
 }
 
 function canonicalPath(rawPath: string): string {
@@ -257,13 +290,19 @@ export function percentEncoded(text: string): string {
   );
 }
 
+/** The time that was read last: of many requests in a second, it is the same. */
+let lastTime: { readonly text: string; readonly at: number } | undefined;
+
 /** parseTime reads `20130524T000000Z`. */
 function parseTime(text: string): number | undefined {
+  if (lastTime?.text === text) return lastTime.at;
   const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) ?? [];
   if (parts.length === 0) return undefined;
   const [year = "", month = "", day = "", hour = "", minute = "", second = ""] = parts;
   const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  return Number.isNaN(at) ? undefined : at;
+  if (Number.isNaN(at)) return undefined;
+  lastTime = { text, at };
+  return at;
 }
 
 /** basicTime writes the header `Date` as `x-amz-date` would be; empty if there is none. */

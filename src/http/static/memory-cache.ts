@@ -28,10 +28,15 @@ interface MemoryCacheOptions {
  * - `tick`: one comparison with the store for all requests that arrive in a tick (`PerTick`). For a request that has not waited, and of
  *   which only its address is known: private files are not sent.
  * - `own`: a comparison for this request alone, after a wait.
- * - a bucket: the same, and the record is what was just read from the database.
+ * - a bucket: the same, and the record is what was just read from the database. With `inTick`, one comparison serves all requests of a
+ *   tick, as above, for callers who may read the bucket.
  * - a state: the same, where the store's copy of what the database says may be older than the request.
  */
-type Freshness = "tick" | "own" | { readonly bucket: Bucket } | { readonly state: BucketState };
+type Freshness =
+  | "tick"
+  | "own"
+  | { readonly bucket: Bucket; readonly inTick?: true }
+  | { readonly state: BucketState };
 
 /** MemoryCache keeps small files that are requested often, and answers from them after its files in the store were compared. */
 export class MemoryCache {
@@ -143,14 +148,19 @@ export class MemoryCache {
       checkedIn: undefined,
       held: undefined,
       whole: undefined,
+      head: undefined,
       notModified: undefined,
     });
   }
 
   #isCurrentInTick(entry: CacheEntry, variant: CachedVariant): boolean {
+    if (variant.checkedIn === this.#folders.get()) return true;
+    return this.#records().isCurrent(entry.file.bucket) && this.#compareInTick(entry, variant);
+  }
+
+  #compareInTick(entry: CacheEntry, variant: CachedVariant): boolean {
     const folders = this.#folders.get();
     if (variant.checkedIn === folders) return true;
-    if (!this.#records().isCurrent(entry.file.bucket)) return false;
     if (!this.#compare(entry, variant, folders)) return false;
     variant.checkedIn = folders;
     return true;
@@ -164,7 +174,10 @@ export class MemoryCache {
       return bucket === freshness.state.record && this.#compare(entry, variant, new Map(), freshness.state);
     if (!this.canCompare) return false;
     const { id, path } = freshness.bucket;
-    if (bucket.id === id && bucket.path === path) return this.#compare(entry, variant, new Map());
+    if (bucket.id === id && bucket.path === path)
+      return freshness.inTick
+        ? this.#compareInTick(entry, variant)
+        : this.#compare(entry, variant, new Map());
     this.#entries.remove(entry);
     return false;
   }
@@ -180,11 +193,18 @@ export class MemoryCache {
 function send(request: Request, variant: CachedVariant): Response {
   const { headers } = request;
   const { representation } = variant;
-  if (request.method !== "GET" || headers.has("range") || hasPrecondition(headers))
-    return respond(request, representation);
+  const { method } = request;
+  const isHead = method === "HEAD";
+  if (!(isHead || method === "GET") || hasPrecondition(headers)) return respond(request, representation);
+  // A range counts for GET alone: RFC 9110 §14.2.
+  if (!isHead && headers.has("range")) return respond(request, representation);
   const known = headers.get("if-none-match");
   if (known === null && !headers.has("if-modified-since")) {
     const { blob } = variant;
+    if (isHead) {
+      variant.head ??= respond(request, representation);
+      return new Response(null, variant.head);
+    }
     variant.whole ??= new Response(null, {
       headers: { ...dispositionOf(representation.body), ...representation.headers },
     });
@@ -244,6 +264,8 @@ export interface CachedVariant {
    * than its members.
    */
   whole: Response | undefined;
+  /** The same to a HEAD. */
+  head: Response | undefined;
   notModified: Response | undefined;
 }
 
