@@ -113,6 +113,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     "host",
     "backup",
     "client",
+    "http",
     "base",
     "log",
     "blobs",

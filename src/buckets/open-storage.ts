@@ -5,10 +5,11 @@ import type { Logger, LogHub } from "../log/hub.ts";
 import { storageMaintenance } from "./maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
-import type { BucketStorage, NewTrees, PublishedFiles } from "./ports.ts";
+import type { BucketStorage, FileReader, NewTrees, PublishedFiles } from "./ports.ts";
 import { DiskStorage } from "./trees/disk/disk-storage.ts";
 import { NewDiskTrees } from "./trees/disk/new-trees.ts";
-import { publishedOnDisk } from "./trees/disk/read.ts";
+import { DiskReader, publishedOnDisk } from "./trees/disk/read.ts";
+import { PathResolver } from "./trees/disk/resolve.ts";
 import { NewRowTrees, type NewRowTreesOptions } from "./trees/rows/new-trees.ts";
 import { ObjectStorage, openObjectReaders } from "./trees/rows/object-storage.ts";
 
@@ -32,6 +33,11 @@ export interface StorageSettings {
   /** Whether a blob store may be empty though the database names content: it is about to be copied there. */
   readonly mayBeEmpty?: boolean;
   readonly log: Logger;
+}
+
+/** openFolder reads a folder as that of a bucket, without a storage. */
+export function openFolder(folder: string): FileReader {
+  return new DiskReader(new PathResolver(folder));
 }
 
 /** openStorage opens the storage that the configuration names. Throws what an operator has to do if it cannot be used. */

@@ -13,6 +13,7 @@ import { childCommands, serverCommands, version } from "./server/commands.ts";
 import { checkSiteCommand } from "./sites/check-site.ts";
 import { deploy } from "./sites/deploy.ts";
 import { deploys, rollback } from "./sites/deploys.ts";
+import { dev } from "./sites/dev.ts";
 import { pull } from "./sites/pull.ts";
 import { push } from "./sites/push.ts";
 import { certs } from "./status/certs.ts";
@@ -113,7 +114,7 @@ const status = command({
 /** The headings of the help, with their commands. A command is registered here and nowhere else. */
 const groups: Readonly<Record<string, readonly CommandRow[]>> = {
   "Sites and files:": [
-    ...[deploy, rollback, deploys, push, pull, checkSiteCommand, ls, cat, cp, mv, rm],
+    ...[deploy, rollback, deploys, dev, push, pull, checkSiteCommand, ls, cat, cp, mv, rm],
     ...[link, links, rollLinkSecret, buckets],
   ],
   "Servers:": [login, logout, servers, status, nodes, certs, logs, activity, sql, storage, tokens, call],

@@ -39,7 +39,7 @@ export const checkSiteCommand = command({
 });
 
 /** formatSiteProblem returns a problem as compilers print it: `_redirects:3: …`. */
-function formatSiteProblem({ file, line, level, why }: SiteProblem): string {
+export function formatSiteProblem({ file, line, level, why }: SiteProblem): string {
   const at = line === 0 ? file : `${file}:${line}`;
   return `${at}: ${level === "warning" ? "warning: " : ""}${why}`;
 }

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { Fault } from "../../base/fault.ts";
 import type { ContentBudget } from "../../base/memory-budget.ts";
 import { publicDetailOf } from "../../blobs/blob-store.ts";
-import type { Buckets } from "../../buckets/buckets.ts";
+import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import {
   childPath,
   parseTreePath,
@@ -12,7 +12,7 @@ import {
   treePath,
 } from "../../buckets/path.ts";
 import type { FileEntry, FileSnapshot, PinnedReader, TreeReader } from "../../buckets/ports.ts";
-import type { BucketState } from "../../buckets/record.ts";
+import type { Bucket, BucketState } from "../../buckets/record.ts";
 import type { LoadedRules } from "../../buckets/site-files.ts";
 import type { Match } from "../../sites/path-pattern.ts";
 import { encodePath, isPageStatus, locationOf, pathOf, type Redirect } from "../../sites/redirects-file.ts";
@@ -48,7 +48,7 @@ export interface StaticRequest extends PrivateRequest {
   readonly keyBase: string;
   /** The path below `base`, still encoded. */
   readonly rest: string;
-  readonly buckets: Buckets;
+  readonly buckets: { filesOf(bucket: Bucket): Pick<BucketFiles, "site"> };
   /** The state of the bucket as it was read for this request, if the request must be answered by the present state. */
   readonly freshState: BucketState | undefined;
   /** Whether it shows a deploy before that is published. */
