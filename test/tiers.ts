@@ -70,7 +70,7 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files that `npm run test:long` alone runs. */
-const longFiles: readonly string[] = ["test/cluster/mutations.test.ts"];
+const longFiles: readonly string[] = ["test/cluster/mutations.test.ts", "test/s3/million.test.ts"];
 
 /**
  * Files that wait most of their time: for connections to idle, for restarts, for timers of other programs. They run beside the others,

@@ -51,3 +51,20 @@ if (hasSeaweed)
     await using node = await testNode({ ...s3Options, files: lines.join("") });
     await readsByCondition(await s3Site(node));
   });
+
+everyStore("of clients that put one lock at once, as Terraform does, one gets it", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const { s3, put, bucket } = await s3Site(node);
+  const path = `/${bucket}/terraform.tfstate.tflock`;
+  const lock = async (who: string) => [who, await codeOf(await put(path, who, { "if-none-match": "*" }))];
+  for (let round = 0; round < 2; round += 1) {
+    const answers = await Promise.all(["a", "b", "c", "d"].map(lock));
+    const holders = answers.filter(([, answer]) => answer === "200");
+    expect(answers.map(([, answer]) => answer).sort()).toEqual([
+      "200",
+      ...Array.from({ length: 3 }, () => "412 PreconditionFailed"),
+    ]);
+    expect(await (await s3({ path })).text()).toBe(holders[0]?.[0] ?? "");
+    expect((await s3({ method: "DELETE", path })).status).toBe(204);
+  }
+});

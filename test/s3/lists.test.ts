@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TreePath, treeRoot } from "../../src/buckets/path.ts";
+import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileEntry, FileReader } from "../../src/buckets/ports.ts";
 import { DiskReader } from "../../src/buckets/trees/disk/read.ts";
 import { PathResolver } from "../../src/buckets/trees/disk/resolve.ts";
@@ -42,6 +42,56 @@ test("a folder is read once for all common prefixes of its names", async () => {
     found.push(...batch.map(({ key }) => key));
   expect(found).toEqual(names.map((name) => name.slice(0, 5)));
   expect(reads).toEqual({ lists: 1, entries: names.length });
+});
+
+test("a list by folders reads none of what is below them", async () => {
+  const read: TreePath[] = [];
+  const folder = (path: TreePath) => ({ path, kind: "folder" }) as FileEntry;
+  const reader = {
+    find: async (path: TreePath) => folder(path),
+    async *entriesAfter(path: TreePath, after: string) {
+      read.push(path);
+      const below = ["a", "b", "c"].filter((name) => name > after);
+      yield below.map((name) => folder((path === treeRoot ? name : `${path}/${name}`) as TreePath));
+    },
+  } as unknown as FileReader;
+  const found: string[] = [];
+  const { signal } = new AbortController();
+  for (const prefix of ["", "b/", "b/c"])
+    for await (const batch of keys(reader, { prefix, delimiter: "/", after: "", signal }))
+      found.push(...batch.map(({ key }) => key));
+  expect(found).toEqual(["a/", "b/", "c/", "b/", "b/a/", "b/b/", "b/c/", "b/c/"]);
+  expect(read).toEqual([treeRoot, treePath("b"), treePath("b")]);
+});
+
+test("a page of a million keys reads little more than it shows, wherever it begins", async () => {
+  const [folders, files] = [1000, 1000].map((count) =>
+    Array.from({ length: count }, (_, n) => String(n).padStart(4, "0")),
+  ) as [string[], string[]];
+  let entries = 0;
+  const entry = (path: string) =>
+    ({ path, kind: path === treeRoot || !path.includes("/") ? "folder" : "file" }) as FileEntry;
+  const reader = {
+    find: async (path: TreePath) => entry(path),
+    async *entriesAfter(path: TreePath, after: string) {
+      const names = path === treeRoot ? folders : files;
+      for (let at = names.findIndex((name) => name > after); at !== -1 && at < names.length; at += 100) {
+        const batch = names.slice(at, at + 100);
+        entries += batch.length;
+        yield batch.map((name) => entry(path === treeRoot ? name : `${path}/${name}`));
+      }
+    },
+  } as unknown as FileReader;
+  const { signal } = new AbortController();
+  for (const after of ["", "0500/0499", "0998/0999"]) {
+    const found: string[] = [];
+    entries = 0;
+    for await (const batch of keys(reader, { prefix: "", delimiter: "", after, signal })) {
+      found.push(...batch.filter(({ key }) => !key.endsWith("/")).map(({ key }) => key));
+      if (found.length >= 1000) break;
+    }
+    expect([after, found.length, entries < 1500]).toEqual([after, 1000, true]);
+  }
 });
 
 test("a list ends when its client has left", async () => {

@@ -1,9 +1,11 @@
 import { expect } from "bun:test";
 import { createHash } from "node:crypto";
-import { everyStore } from "../support/node.ts";
-import { codeOf, s3Client, s3Host, s3Options, s3Site, textsIn } from "../support/s3.ts";
+import { eachStore, everyStore, testNode } from "../support/node.ts";
+import { codeOf, type S3Request, s3Client, s3Host, s3Options, s3Site, textsIn } from "../support/s3.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
+import { leftToAll } from "../support/tier.ts";
+import { randomBytes } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const openNode = sharedNodes();
@@ -378,4 +380,73 @@ everyStore("a bucket that is deleted can be made again by the token that made it
   expect((await bucket("DELETE", `/${name}/a`)).status).toBe(204);
   expect((await bucket("DELETE")).status).toBe(204);
   expect(await codeOf(await bucket("PUT"))).toBe(afterFiles);
+});
+
+leftToAll(eachStore)(
+  "a copy of a large object holds little of it in memory",
+  async (options) => {
+    await using node = await testNode({ ...options, ...s3Options });
+    const { s3, bucket } = await s3Site(node);
+    const path = `/${bucket}/big`;
+    const part = randomBytes(16 * 1024 * 1024);
+    const partCount = 16;
+    const begun = await s3({ method: "POST", path, query: { uploads: "" } });
+    const uploadId = textsIn(await begun.text(), "UploadId")[0] ?? "";
+    const parts: string[] = [];
+    for (let number = 1; number <= partCount; number += 1) {
+      const query = { partNumber: String(number), uploadId };
+      const { headers } = await s3({ method: "PUT", path, query, body: part });
+      const tag = (headers.get("etag") ?? "").replaceAll('"', "");
+      parts.push(`<Part><PartNumber>${number}</PartNumber><ETag>${tag}</ETag></Part>`);
+    }
+    const body = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
+    expect((await s3({ method: "POST", path, query: { uploadId }, body })).status).toBe(200);
+    Bun.gc(true);
+    const before = process.memoryUsage.rss();
+    let highest = before;
+    const watch = setInterval(() => {
+      highest = Math.max(highest, process.memoryUsage.rss());
+    }, 5);
+    const source = { "x-amz-copy-source": path };
+    const copied = await s3({ method: "PUT", path: `/${bucket}/copy`, headers: source });
+    clearInterval(watch);
+    const whole = createHash("md5");
+    for (let number = 1; number <= partCount; number += 1) whole.update(part);
+    expect(textsIn(await copied.text(), "ETag")).toEqual([`&quot;${whole.digest("hex")}&quot;`]);
+    expect((highest - before) / part.length).toBeLessThan(partCount / 2);
+  },
+  60_000,
+);
+
+test("each operation needs its own permission, and each change is in the audit log and in the trash", async () => {
+  const keeping = { logging: 'memory_log_filter = "info"', top: "keep_removed_days = 7\n" };
+  await using node = await testNode({ ...s3Options, ...keeping });
+  const { put, bucket } = await s3Site(node);
+  const path = `/${bucket}/a`;
+  await put(path, "old");
+  const requests = {
+    read: [{ path }, "200", []],
+    list: [{ path: `/${bucket}` }, "200", []],
+    write: [{ method: "PUT", path, body: "new" }, "200", ["file.written"]],
+    delete: [{ method: "DELETE", path }, "204", ["file.deleted"]],
+  } satisfies Record<string, [Partial<S3Request> & { path: string }, string, string[]]>;
+  const audited = () => node.node.ring.entries().filter(({ target }) => target === "audit");
+  for (const permission of Object.keys(requests)) {
+    const permissions = [{ static_bucket_file: permission }];
+    const { s3 } = await s3Client(
+      node,
+      await node.newToken([{ scopes: [{ static_bucket: bucket }], permissions }]),
+    );
+    for (const [needed, [request, allowed, events]] of Object.entries(requests)) {
+      const before = audited().length;
+      const answer = await codeOf(await s3(request));
+      const entries = audited()
+        .slice(before)
+        .map(({ fields }) => fields.event);
+      const expected = needed === permission ? [allowed, events] : ["403 AccessDenied", []];
+      expect([permission, needed, answer, entries]).toEqual([permission, needed, ...expected]);
+    }
+  }
+  const named = { token: node.superToken, name: bucket, path: "a" };
+  expect(await node.call("static-bucket-file_history", named)).toHaveLength(2);
 });
