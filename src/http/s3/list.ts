@@ -55,7 +55,7 @@ export async function listObjects(call: S3Call): Promise<Response> {
       return `<CommonPrefixes>${element("Prefix", encode(item.key))}</CommonPrefixes>`;
     const { key, entry } = item;
     const { etag = "", content } = objects.get(entry.path) ?? {};
-    const [algorithm] = content?.checksums === undefined ? [] : Object.keys(content.checksums);
+    const algorithm = content?.checksums && Object.keys(content.checksums)[0];
     const modified = new Date(entry.stats.modifiedMs).toISOString();
     const size = entry.kind === "folder" ? 0 : entry.stats.size;
     return `<Contents>${element("Key", encode(key))}<LastModified>${modified}</LastModified><ETag>${etag.replaceAll('"', "&quot;")}</ETag>${

@@ -102,7 +102,8 @@ function toObject(
   ofFolder: Partial<Pick<S3Object, "headers" | "marker">> = {},
 ): S3Object {
   const etag = kind === "folder" ? etagOfNothing : content ? `"${etagOf(content)}"` : opaqueEtag(stats.etag);
-  return { etag, headers: content?.headers ?? {}, marker: false, ...ofFolder, content };
+  const { headers = content?.headers ?? {}, marker = false } = ofFolder;
+  return { etag, headers, marker, content };
 }
 
 /** etagOf returns the entity tag of what S3 has put, without quotes. */
@@ -174,8 +175,20 @@ function runsOf(sizes: readonly number[]): Array<[size: number, count: number]> 
   return runs;
 }
 
-/** Another program may have written the record: what is not of its form is as if it was not there. */
+/** Records that are in memory were decoded already. */
+const decodedRecords = new WeakMap<Uint8Array, { readonly content: ContentRecord | undefined }>();
+
 function decodeRecord(bytes: Uint8Array): ContentRecord | undefined {
+  let known = decodedRecords.get(bytes);
+  if (known === undefined) {
+    known = { content: decode(bytes) };
+    decodedRecords.set(bytes, known);
+  }
+  return known.content;
+}
+
+/** Another program may have written the record: what is not of its form is as if it was not there. */
+function decode(bytes: Uint8Array): ContentRecord | undefined {
   const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes);
   const headers: Record<string, string> = {};
   const checksums: { [N in ChecksumName]?: string } = {};

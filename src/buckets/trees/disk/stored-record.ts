@@ -1,6 +1,9 @@
 import { lstatSync } from "node:fs";
+import { fileClockTickMs } from "../../../base/clock.ts";
 import { Attribute } from "../../../base/local-fs/attributes.ts";
 import { type FileState, stateAt } from "../../../base/local-fs/local-calls.ts";
+import { putLast } from "../../../db/freshness.ts";
+import { isSettled } from "../../ports.ts";
 
 // The record that a transport stores with the content of a file (`FileStats.record`) is an extended attribute of the file, set before
 // the file is renamed into its place: both appear together, and stay together when the file is moved, restored or replaced. It counts
@@ -15,8 +18,35 @@ const maxRecordBytes = 3072;
 /** With a name of up to four characters, a record of 53 bytes still fits into an inode of 256 bytes, and takes no block of ext4. */
 const attribute = new Attribute("s3", recordAt + maxRecordBytes);
 
-/** storedRecord returns the record of an open file, or of the file at a path; undefined if it has none for this state. */
-export function storedRecord(file: number | string, { size, mtimeMs }: FileState): Uint8Array | undefined {
+/**
+ * Records of files that were read, by inode: a list of keys asks for a thousand at a time. One counts while the file has the same ctime,
+ * which every change of an attribute moves.
+ */
+const known = new Map<number, KnownRecord>();
+const maxKnown = 8192;
+const maxKnownBytes = 512;
+
+interface KnownRecord extends Pick<FileState, "dev" | "ctimeMs" | "mtimeMs" | "size"> {
+  readonly record: Uint8Array | undefined;
+}
+
+/**
+ * storedRecord returns the record of an open file, or of the file at a path; undefined if it has none for this state. The caller must not
+ * change it.
+ */
+export function storedRecord(file: number | string, state: FileState): Uint8Array | undefined {
+  const { ino, dev, ctimeMs, mtimeMs, size } = state;
+  const last = known.get(ino);
+  if (last?.ctimeMs === ctimeMs && last.mtimeMs === mtimeMs && last.size === size && last.dev === dev)
+    return last.record;
+  const record = readRecord(file, state);
+  // A change within this tick of the file system's clock would not move the ctime.
+  if (isSettled({ settledAtMs: ctimeMs + fileClockTickMs }) && (record?.length ?? 0) <= maxKnownBytes)
+    putLast(known, { key: ino, entry: { dev, ctimeMs, mtimeMs, size, record }, max: maxKnown });
+  return record;
+}
+
+function readRecord(file: number | string, { size, mtimeMs }: FileState): Uint8Array | undefined {
   const bytes = attribute.read(file);
   const { value } = attribute;
   if (bytes < recordAt || value[0] !== form) return undefined;
