@@ -550,6 +550,8 @@ export interface Versions {
    * is kept.
    */
   list(path: TreePath, options: HistoryOptions): Promise<FileVersion[]>;
+  /** Opens the content of a version of a file, as `FileReader.open` does. */
+  open(wanted: VersionName): Promise<OpenFile>;
   /** Counts what can be restored at present, and its bytes. */
   measure(): Promise<VersionsSize>;
   /** Ends the time of everything that `list` returns, so that it cannot be restored any more, and returns the number of versions. */

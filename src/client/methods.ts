@@ -138,6 +138,8 @@ export interface Methods {
   "static-bucket-file_search": { readonly params: { token?: string | undefined; name: string; query: string; path?: string | null | undefined; limit?: number | null | undefined; offset?: number | null | undefined }; readonly result: { entries: FoundEntry[]; more: boolean; complete: boolean; searched: number }; };
   /** Lists deleted and replaced files and folders at a path and below it (default: the whole bucket), newest first. `version` is the change of the bucket that removed the file. Times are Unix milliseconds. A version can be restored until `kept_until`, which depends on `keep_removed_days`. Versions of a moved file stay under the path that each had. */
   "static-bucket-file_history": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; limit?: number | null | undefined; after?: { version: number; path: string } | null | undefined; files_only?: boolean | null | undefined; query?: string | null | undefined; present?: boolean | null | undefined }; readonly result: FileVersion[]; };
+  /** Returns the content of a version of `static-bucket-file_history` in base64. */
+  "static-bucket-file_read_version": { readonly params: { token?: string | undefined; name: string; path: string; version: number }; readonly result: string; };
   /** Restores a version of `static-bucket-file_history`, at its own path or at `to`. Missing folders are created. A restored file replaces the file that exists there. A folder is restored with its content and needs a free path. A restored folder or plain file leaves the history. With `[files] url`, the version of a file stays in it. */
   "static-bucket-file_restore": { readonly params: { token?: string | undefined; name: string; path: string; version: number; to?: string | null | undefined }; readonly result: { success: true }; };
   /** Returns for how many days deleted and replaced files of a bucket can be restored; 0 means that they cannot. With `measure` it also counts the versions that can be restored now and the bytes of their files, for which it reads all of them. */
@@ -252,6 +254,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket-file_list": "token",
   "static-bucket-file_search": "token",
   "static-bucket-file_history": "token",
+  "static-bucket-file_read_version": "token",
   "static-bucket-file_restore": "token",
   "static-bucket-file_retention": "token",
   "static-bucket-file_purge": "token",
@@ -411,6 +414,9 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   ],
   "static-bucket-file_history": [
     {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_read_version": [
+    {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
   ],
   "static-bucket-file_restore": [
     {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},

@@ -75,16 +75,7 @@ export const staticBucketFile = {
     run: async ({ buckets, resultBudgetBytes }, { name, path }) => {
       const target = treePath(path);
       const { reader } = await buckets.files(name);
-      const file = new Base64File(await reader.open(target));
-      if (file.bytes <= resultBudgetBytes)
-        return file.contentBytes <= maxShortBytes ? file.whole() : file.prepare();
-      await file[Symbol.asyncDispose]();
-      const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
-      throw new Fault(
-        "ResponseTooBig",
-        `the file has ${file.contentBytes} bytes, and RPC can return ${limit} (max_response_body_size); use HTTP`,
-        { limit, actual: file.contentBytes },
-      );
+      return inBase64(await reader.open(target), resultBudgetBytes, "use HTTP");
     },
   }),
   "static-bucket-file_delete": method({
@@ -198,6 +189,20 @@ function toBytes(body: string | number[] | null | undefined, base64: string | nu
     throw new Fault("InvalidInput", "`base64` is not standard, padded base64", { field: "base64" });
   }
   return Buffer.from(base64, "base64");
+}
+
+/** `inBase64` returns a file as a result. `advice` says what to do with one that is too large for that. */
+async function inBase64(open: OpenFile, resultBudgetBytes: number, advice: string) {
+  const file = new Base64File(open);
+  if (file.bytes <= resultBudgetBytes)
+    return file.contentBytes <= maxShortBytes ? file.whole() : file.prepare();
+  await file[Symbol.asyncDispose]();
+  const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
+  throw new Fault(
+    "ResponseTooBig",
+    `the file has ${file.contentBytes} bytes, and RPC can return ${limit} (max_response_body_size); ${advice}`,
+    { limit, actual: file.contentBytes },
+  );
 }
 
 /**
@@ -491,6 +496,28 @@ export const fileVersions = {
         kept_until: Math.floor(retainedUntilMs),
         ...(present && { exists: existing.has(path) }),
       }));
+    },
+  }),
+  "static-bucket-file_read_version": method({
+    doc: "Returns the content of a version of `static-bucket-file_history` in base64.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.read"),
+    effect: "reads",
+    params: {
+      name,
+      path: z.string().describe("the path that the version had"),
+      version: z.int().min(1).describe("as `static-bucket-file_history` returns it"),
+    },
+    logged: ["name", "path", "version"],
+    result: z.string(),
+    fails: ["InvalidInput", "NotFound", "IoError", "Other", "ResponseTooBig"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt", version: 2 },
+      result: "aGVsbG8=",
+    },
+    run: async ({ buckets, resultBudgetBytes }, { name, path, version }) => {
+      const wanted = { version, path: treePath(path) };
+      const { versions } = await buckets.files(name);
+      return inBase64(await versions.open(wanted), resultBudgetBytes, "restore it at another path with `to`");
     },
   }),
   "static-bucket-file_restore": method({

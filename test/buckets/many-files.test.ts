@@ -54,6 +54,18 @@ everyStore("many files are deleted, restored, moved and copied by one call each"
   );
   expect(await stored.paths()).toEqual(["f", "f/0", "f/1", "f/1/1.txt", "f/2", "stays.txt"]);
 
+  const [first] = removed.versions;
+  const deep = removed.versions.find(({ path }) => path === "deep");
+  const read = async (path: string, version: number | undefined) =>
+    atob(String(await at.node.call("static-bucket-file_read_version", at.params({ path, version }))));
+  expect(await read("f/0/0.txt", first?.version)).toBe("f/0/0.txt");
+  expect(await read("deep/a/b.txt", deep?.version)).toBe("b");
+  const noFile = { path: "deep", version: deep?.version };
+  expect(await at.node.refused("static-bucket-file_read_version", at.params(noFile))).toMatchObject({
+    data: { reason: "is_folder" },
+  });
+  const found = await at.history({ query: "B.TXT", files_only: true, present: true });
+  expect(found).toMatchObject([{ path: "deep/a/b.txt", exists: false }]);
   const back = await call("restore", { versions: removed.versions });
   expect(back).toEqual({ handled: 132, done: 132, failed: [] } as unknown as Answer);
   expect(await stored.tree()).toEqual(before);

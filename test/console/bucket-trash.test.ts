@@ -39,8 +39,14 @@ inBrowser("what was deleted comes back by Undo in the notice or from the trash, 
     await shoot(page, `bucket-trash-${width}`);
   }
   expect(await axeFindings(page)).toEqual([]);
-  await row.getByRole("button", { name: "Restore" }).click();
-  await page.getByText("b.txt restored.").waitFor();
+  await row.getByText("deleted", { exact: true }).waitFor();
+  await row.getByRole("button", { name: "b.txt" }).click();
+  await page.getByRole("dialog").getByRole("region", { name: "Content of b.txt" }).getByText("b").waitFor();
+  expect(await axeFindings(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await row.getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Restore selected" }).click();
+  await page.getByText("1 item restored.").waitFor();
   expect((await read("b.txt")).error).toBeUndefined();
 
   await page.getByRole("button", { name: "中文" }).click();

@@ -145,8 +145,9 @@ inBrowser("what cannot be moved is named with the reason, and the rest is moved"
   await page.getByRole("option", { name: "to" }).click();
   await page.getByText("No folders in here.").waitFor();
   // Somebody else takes the name after the console has looked.
-  await page.route("**/static-webdav/site/b.txt", async (route) => {
-    await mkdir(join(folder, "to/b.txt"), { recursive: true });
+  await page.route("**/jsonrpc", async (route) => {
+    if (route.request().postData()?.includes("move_many"))
+      await mkdir(join(folder, "to/b.txt"), { recursive: true });
     await route.continue();
   });
   await press(page, "Move here");

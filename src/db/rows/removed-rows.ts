@@ -55,11 +55,11 @@ export class RemovedRows {
     await this.#removed.of(bucketPath, transaction).delete(key);
   }
 
-  /** Returns those of these rows of a bucket that exist, as a transaction sees them. */
+  /** Returns those of these rows of a bucket that exist, with a transaction as that sees them. */
   some(
     bucketPath: string,
     keys: readonly string[],
-    transaction: Transaction<Schema>,
+    transaction?: Transaction<Schema>,
   ): Promise<ReadonlyMap<string, RemovedValue>> {
     return this.#removed.of(bucketPath, transaction).getMany(keys);
   }

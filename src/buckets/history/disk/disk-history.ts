@@ -23,6 +23,7 @@ import {
   type History,
   type HistoryOptions,
   type OpenBucket,
+  type OpenFile,
   type TreeExchange,
   type VersionName,
   type Versions,
@@ -38,7 +39,7 @@ import { keepsNoVersions } from "../faults.ts";
 import { BucketTrash } from "./bucket-trash.ts";
 import { GrowingFiles } from "./growing-files.ts";
 import { type ReuseFilesOptions, reuseFiles } from "./reuse-files.ts";
-import { TrashWriter, trashHistory, VersionRestore } from "./trash-history.ts";
+import { openVersion, TrashWriter, trashHistory, VersionRestore } from "./trash-history.ts";
 
 /** Folders below `static_path`. No bucket can have such a path: `~` is not allowed in one. A start does not clear them. */
 const trashFolder = "~trash";
@@ -226,6 +227,11 @@ export class TreeHistory implements Versions {
       if (found.length === 0 && !trash.isOn && (await trash.isEmpty())) throw keepsNoVersions();
       return found;
     });
+  }
+
+  open(wanted: VersionName): Promise<OpenFile> {
+    const trash = this.#requireTrash();
+    return inTree(wanted.path, () => openVersion(trash, wanted));
   }
 
   measure(): Promise<VersionsSize> {

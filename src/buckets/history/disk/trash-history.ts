@@ -15,7 +15,7 @@ import {
   transplant,
   treeRoot,
 } from "../../path.ts";
-import type { Failure, FileVersion, HistoryOptions, VersionName } from "../../ports.ts";
+import type { Failure, FileVersion, HistoryOptions, OpenFile, VersionName } from "../../ports.ts";
 import { filesBelow } from "../../tree-ops.ts";
 import { copyOpenFile, copyTree } from "../../trees/disk/copy.ts";
 import { crossesDisks } from "../../trees/disk/disk-faults.ts";
@@ -232,6 +232,16 @@ export class VersionRestore {
       await rm(staged.path, { recursive: true, force: true }).finally(() => staged.done());
     }
   }
+}
+
+/** openVersion opens the content of a file in the trash. A link in a folder that was deleted may lead elsewhere, so the way is proven. */
+export async function openVersion(trash: BucketTrash, wanted: VersionName): Promise<OpenFile> {
+  const found = await trash.find(wanted);
+  if (found === undefined) throw noSuchVersion(wanted);
+  if (found.stats.isDirectory())
+    return new DiskReader(new PathResolver(found.diskPath)).open(innerPath(found, wanted));
+  const folder = new DiskReader(new PathResolver(dirname(found.diskPath)));
+  return folder.open(basename(found.diskPath) as TreePath);
 }
 
 /** Whether a version has something at the path that is wanted. */

@@ -7,11 +7,20 @@ import { Pacer } from "../../../base/turns.ts";
 import type { Database } from "../../../db/database.ts";
 import type { DatabaseTransaction } from "../../../db/dialect.ts";
 import { isFolderValue } from "../../../db/rows/entry-rows.ts";
-import type { EntryValue, RemovedValue } from "../../../db/rows/entry-values.ts";
+import type { EntryValue, FileValue, RemovedValue } from "../../../db/rows/entry-values.ts";
 import type { ObjectRows } from "../../../db/rows/store-rows.ts";
 import { walkEntries } from "../../maintenance/manifest.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
-import type { FileVersion, HistoryOptions, VersionName, Versions, VersionsSize } from "../../ports.ts";
+import {
+  type FileVersion,
+  type HistoryOptions,
+  isFolder,
+  type OpenFile,
+  type VersionName,
+  type Versions,
+  type VersionsSize,
+} from "../../ports.ts";
+import { noSuchVersion } from "../faults.ts";
 
 /** Rows that one statement of a list reads. */
 const maxAtOnce = 500;
@@ -27,6 +36,8 @@ interface RowVersionsOptions {
   readonly database: Pick<Database, "removed" | "entries">;
   readonly bucketPath: string;
   readonly retentionDays: number;
+  /** Opens the content of a file that is not in its place any more; needed for `open` alone. */
+  readonly openContent?: (path: TreePath, value: FileValue) => OpenFile;
 }
 
 /** RowVersions are the files and folders of a bucket that were deleted or replaced, and are still kept. */
@@ -34,8 +45,10 @@ export class RowVersions implements Versions {
   readonly retentionDays: number;
   readonly #database: Pick<Database, "removed" | "entries">;
   readonly #bucketPath: string;
+  readonly #openContent: RowVersionsOptions["openContent"];
 
-  constructor({ database, bucketPath, retentionDays }: RowVersionsOptions) {
+  constructor({ database, bucketPath, retentionDays, openContent }: RowVersionsOptions) {
+    this.#openContent = openContent;
     this.retentionDays = retentionDays;
     this.#database = database;
     this.#bucketPath = bucketPath;
@@ -131,10 +144,17 @@ export class RowVersions implements Versions {
     return inside && { at: path, entry: inside };
   }
 
-  /** find is undefined if there is no such version, or it is not kept any more. */
+  async open(wanted: VersionName): Promise<OpenFile> {
+    const found = await this.find(wanted, { nowMs: await this.#database.removed.now() });
+    if (found === undefined || this.#openContent === undefined) throw noSuchVersion(wanted);
+    if (isFolderValue(found.entry)) throw isFolder(wanted.path);
+    return this.#openContent(wanted.path, found.entry);
+  }
+
+  /** find is undefined if there is no such version, or it is not kept any more. It can be detached only within a transaction. */
   async find(
     { version, path }: VersionName,
-    { transaction, nowMs }: { readonly transaction: DatabaseTransaction; readonly nowMs: number },
+    { transaction, nowMs }: { readonly transaction?: DatabaseTransaction; readonly nowMs: number },
   ): Promise<FoundVersion | undefined> {
     const { removed } = this.#database;
     if (path === treeRoot) return undefined;
@@ -145,7 +165,10 @@ export class RowVersions implements Versions {
     if (row === undefined) return undefined;
     const [key, { entry, path: top, until }] = row;
     if (until < nowMs) return undefined;
-    if (top === path) return { entry, detach: () => removed.forget(this.#bucketPath, key, transaction) };
+    const forget = async () => {
+      if (transaction !== undefined) await removed.forget(this.#bucketPath, key, transaction);
+    };
+    if (top === path) return { entry, detach: forget };
     return isFolderValue(entry)
       ? this.#findInside(entry.id, path.slice(top.length + 1), transaction)
       : undefined;
@@ -154,9 +177,10 @@ export class RowVersions implements Versions {
   async #findInside(
     folderId: string,
     path: string,
-    transaction: DatabaseTransaction,
+    transaction: DatabaseTransaction | undefined,
   ): Promise<FoundVersion | undefined> {
-    const entries = this.#database.entries.within(transaction);
+    const { entries: all } = this.#database;
+    const entries = transaction === undefined ? all : all.within(transaction);
     const names = path.split("/");
     const found = await entries.followFrom(folderId, names);
     const [last, above] = [found.at(-1), found.at(-2)?.value];

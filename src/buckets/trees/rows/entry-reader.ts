@@ -136,6 +136,16 @@ export class EntryReader implements FileReader {
     });
   }
 
+  /** openRemoved opens the content of a file that is not in its place any more. */
+  openRemoved(path: TreePath, value: FileValue): ObjectFile {
+    return new ObjectFile({
+      value,
+      snapshot: () => this.snapshotOfMissing(path),
+      source: this.#options.content,
+      report: (fault) => this.#report(path, value, fault),
+    });
+  }
+
   /** A folder that was listed before is read by its id. */
   async *entries(asked: TreePath | FileEntry): AsyncGenerator<ObjectEntry[]> {
     if (asked instanceof ObjectEntry && isFolderValue(asked.stats.value))

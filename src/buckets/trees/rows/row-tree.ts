@@ -99,6 +99,7 @@ export class RowTree implements Tree {
       database,
       bucketPath: bucket.path,
       retentionDays: deps.keepRemovedMs / dayMs,
+      openContent: (path, value) => this.reader.openRemoved(path, value),
     });
     const openWriter = (locked: LockedBucket) => this.#openWriter(locked);
     const committer = new Committer({

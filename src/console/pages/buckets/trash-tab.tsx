@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { FileVersion } from "../../../client/index.ts";
 import { ago, bytes, number, time } from "../../format.ts";
 import { changeQuery, route } from "../../route.ts";
@@ -6,14 +6,19 @@ import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { act, useLoad, WhenLoaded } from "../../ui/call.tsx";
+import { save } from "../../ui/copy.tsx";
 import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { FileName } from "../../ui/file-name.tsx";
 import { Search } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
+import { Problem } from "../../ui/problem.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { withKey, writeConfig } from "../config/reload.ts";
 import { linkToTab } from "./bucket-tabs.ts";
 import { restoreMany } from "./files/dialogs.tsx";
+import { nameOf } from "./path.ts";
+import { decodeText, kindOf } from "./preview/model.ts";
 import { uploads } from "./uploads/queue.ts";
 
 /** Versions of one request. */
@@ -194,6 +199,8 @@ function VersionTable({
   const { client, rights } = useSession();
   const mayRestore = rights.may("static-bucket-file_restore", name);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [viewed, setViewed] = useState<FileVersion>();
+  const mayRead = rights.may("static-bucket-file_read_version", name);
   const marked = versions.filter((one) => chosen.has(keyOf(one)));
   const restore = ({ path, version }: FileVersion) =>
     act({
@@ -212,16 +219,30 @@ function VersionTable({
       title: t.bucketTabs.path,
       sort: ({ path }) => path,
       tip: ({ path }) => visibleText(path),
-      cell: ({ path, kind, removed_at, exists }) => (
-        <>
-          <span class="trash-path">
-            <Icon name={kind === "folder" ? "folder" : "file"} />
-            <FileName name={path} />
-            <span class="badge">{exists ? t.bucketTabs.replacedBadge : t.bucketTabs.deletedBadge}</span>
-          </span>
-          <small class="below-medium">{ago(removed_at)}</small>
-        </>
-      ),
+      cell: (one) => {
+        const { path, kind, removed_at, exists } = one;
+        return (
+          <>
+            <span class="trash-path">
+              <Icon name={kind === "folder" ? "folder" : "file"} />
+              {mayRead && kind === "file" ? (
+                <button
+                  type="button"
+                  class="as-link"
+                  title={t.bucketTabs.view}
+                  onClick={() => setViewed(one)}
+                >
+                  <FileName name={path} />
+                </button>
+              ) : (
+                <FileName name={path} />
+              )}
+              <span class="badge">{exists ? t.bucketTabs.replacedBadge : t.bucketTabs.deletedBadge}</span>
+            </span>
+            <small class="below-medium">{ago(removed_at)}</small>
+          </>
+        );
+      },
     },
     {
       id: "size",
@@ -270,6 +291,9 @@ function VersionTable({
   const { shown, ...view } = useTableView(versions, { columns });
   return (
     <>
+      {viewed !== undefined && (
+        <VersionDialog name={name} version={viewed} onClose={() => setViewed(undefined)} />
+      )}
       {marked.length > 0 && (
         <div class="row">
           <span aria-live="polite">{t.files.selected(number(marked.length))}</span>
@@ -301,6 +325,67 @@ function VersionTable({
         })}
       />
     </>
+  );
+}
+
+/** Larger versions are not shown: they are answers of RPC. */
+const maxViewedBytes = 4 * 1024 * 1024;
+const maxShownChars = 200_000;
+
+interface VersionDialogProps {
+  readonly name: string;
+  readonly version: FileVersion;
+  readonly onClose: () => void;
+}
+
+/** Shows a version, if it is a text or an image, and downloads it. */
+function VersionDialog({ name, version: { path, version, size, mtime }, onClose }: VersionDialogProps) {
+  const { client } = useSession();
+  const isSmall = size <= maxViewedBytes;
+  const content = useLoad(
+    async (signal) => {
+      if (!isSmall) return undefined;
+      const base64 = await client.call(
+        "static-bucket-file_read_version",
+        { name, path, version },
+        { signal },
+      );
+      return Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+    },
+    [client, name, path, version],
+  );
+  const { value } = content;
+  const kind = kindOf(path);
+  const image = useMemo(
+    () =>
+      value !== undefined && kind.as === "image"
+        ? URL.createObjectURL(new Blob([value], { type: kind.type }))
+        : undefined,
+    [value],
+  );
+  useEffect(() => () => image && URL.revokeObjectURL(image), [image]);
+  const text = value === undefined || image !== undefined ? undefined : decodeText(value)?.text;
+  return (
+    <Dialog title={visibleText(nameOf(path))} onClose={onClose} wide closesOnBackdrop>
+      <p class="muted">{t.files.facts(bytes(size), time(mtime))}</p>
+      {content.error !== undefined && <Problem error={content.error} retry={content.reload} />}
+      {!isSmall && <p>{t.bucketTabs.tooLargeToView(bytes(maxViewedBytes))}</p>}
+      {image !== undefined && <img class="trash-view" src={image} alt={t.files.imageOf(visibleText(path))} />}
+      {text !== undefined && (
+        <section class="trash-view" tabIndex={0} aria-label={t.files.contentOf(visibleText(path))}>
+          <pre>{text.slice(0, maxShownChars)}</pre>
+        </section>
+      )}
+      {value !== undefined && image === undefined && text === undefined && <p>{t.files.noPreview}</p>}
+      <footer>
+        <Button onClick={onClose}>{t.frame.close}</Button>
+        {value !== undefined && (
+          <Button icon="download" onClick={() => save(nameOf(path), new Blob([value]))}>
+            {t.files.download}
+          </Button>
+        )}
+      </footer>
+    </Dialog>
   );
 }
 

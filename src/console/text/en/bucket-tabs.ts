@@ -147,6 +147,9 @@ export const bucketTabs = {
   wholeTrash: "Show the whole trash",
   noVersionsOf: (path: string) => `There is no older version of ${path}.`,
   replacedBadge: "older version",
+  view: "Show this version",
+  tooLargeToView: (max: string) =>
+    `Versions of more than ${max} are not shown here. Restore the version to see it.`,
   deletedBadge: "deleted",
   restoreMarked: "Restore selected",
   noVersion: (text: string) => `No path here contains “${text}”.`,

@@ -152,6 +152,8 @@ export const bucketTabs: typeof en = {
   wholeTrash: "显示整个回收站",
   noVersionsOf: (path) => `${path} 没有旧版本。`,
   replacedBadge: "旧版本",
+  view: "查看此版本",
+  tooLargeToView: (max) => `超过 ${max} 的版本无法在此查看。请恢复后查看。`,
   deletedBadge: "已删除",
   restoreMarked: "恢复所选",
   noVersion: (text) => `没有包含“${text}”的路径。`,
