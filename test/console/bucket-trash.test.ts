@@ -83,6 +83,42 @@ inBrowser("nothing is deleted before it is told whether that can be undone", asy
   await page.getByText("1 item restored.").waitFor();
 });
 
+inBrowser("a large deletion goes on in the corner, is cancelled with its count, and undone", async () => {
+  await using node = await testNode({ top: "keep_removed_days = 30\n" });
+  const names = Array.from({ length: 1200 }, (_, at) => `${at}.txt`);
+  const { stored } = await siteWith(node, Object.fromEntries(names.map((name) => [name, name])));
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  const cancelled = Promise.withResolvers<void>();
+  let calls = 0;
+  await page.route("**/jsonrpc", async (route) => {
+    if (route.request().postData()?.includes("delete_many")) {
+      calls += 1;
+      if (calls === 2) await cancelled.promise;
+    }
+    await route.continue();
+  });
+  await page.getByRole("checkbox", { name: "Select all" }).check();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  const corner = page.getByRole("region", { name: "Changes of files" });
+  await corner.getByText("Deleting 1,200 items").waitFor();
+  await corner.getByText("500 of 1,200").waitFor();
+  await shoot(page, "files-deleting");
+  expect(await axeFindings(page)).toEqual([]);
+  // It goes on on every page.
+  await page.getByRole("link", { name: "Trash" }).click();
+  await corner.getByRole("button", { name: "Cancel" }).click();
+  cancelled.resolve();
+  await page.getByText("1,000 done, 200 not changed.").waitFor();
+  expect(await stored.paths()).toHaveLength(200);
+  await page.getByRole("searchbox", { name: "Search by path" }).fill("777");
+  await becomes(() => page.locator("tbody tr").count(), 1);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("1,000 items restored.").waitFor();
+  expect(await stored.paths()).toHaveLength(1200);
+});
+
 for (const store of ["disk", "objects over sqlite"] as const)
   inBrowser(`whoever may change the configuration turns on the trash: ${store}`, async () => {
     await using node = await testNode({ store });
