@@ -136,7 +136,7 @@ inBrowser("what cannot be moved is named with the reason, and the rest is moved"
   const { folder } = await siteWith(node, { "a.txt": "a", "b.txt": "b", "to/x.txt": "x" });
   await using tab = await openConsole(node, {
     at: "/buckets/site",
-    expected: /Failed to load resource|b\.txt: someone else/,
+    expected: /b\.txt: something exists/,
   });
   const { page } = tab;
   await page.getByRole("checkbox", { name: "Select all" }).check();

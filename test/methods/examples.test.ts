@@ -32,7 +32,8 @@ describe("the example in the documents works", () => {
   for (const [name, { example, result, event }] of Object.entries(methods)) {
     test(name, async () => {
       if (example === undefined) throw new Error(`${name} has no example`);
-      const keepsVersions = /^static-bucket-file_(history|read_version|restore|restore_many|delete_many)$/.test(name);
+      const keepsVersions =
+        /^static-bucket-file_(history|read_version|restore|restore_many|delete_many)$/.test(name);
       await using node = await testNode({
         // The log of the examples is that of a first start.
         newDatabase: name.includes("log"),
