@@ -1,5 +1,10 @@
 import { expect, test } from "bun:test";
+import { Fault } from "../../src/base/fault.ts";
+import { BucketFiles } from "../../src/buckets/bucket-files.ts";
+import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
+import { filesBelow } from "../../src/buckets/tree-ops.ts";
 import { everyStore, type TestNode, testNode } from "../support/node.ts";
+import { objectNodes, putText } from "../support/object-store.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { siteOf } from "../support/trash-site.ts";
 import { lockInfo } from "../support/webdav-locks.ts";
@@ -133,4 +138,38 @@ test("a call about many files writes one record of the audit, and takes only pat
       data: { field: "path" },
     });
   expect(await stored.paths()).toContain("c.txt");
+});
+
+test("changes of many files end between two groups, and answer what was done before", async () => {
+  await using nodes = await objectNodes("sqlite");
+  const { store } = await nodes.open();
+  const files = new BucketFiles(store, store.metadata);
+  const paths = Array.from({ length: 130 }, (_, at) => treePath(`${at}.txt`));
+  await Promise.all(paths.map((path) => putText(store, path, "")));
+  const left = async () => (await filesBelow(store.reader, treeRoot)).length;
+  let checks = 0;
+  const endsAfter = (last: number) => ({
+    grant: {
+      async assertStillValid() {
+        checks += 1;
+        if (checks > last) throw new Fault("PermissionDenied", "the token has ended");
+      },
+    },
+  });
+  const refused = await files
+    .removeMany(paths, { conditions: endsAfter(0), isOver: () => false })
+    .catch((error: unknown) => error);
+  expect(refused).toMatchObject({ kind: "PermissionDenied" });
+  expect(await left()).toBe(130);
+  checks = 0;
+  const outcomes = await files.removeMany(paths, { conditions: endsAfter(1), isOver: () => false });
+  expect([outcomes.length, await left()]).toEqual([128, 2]);
+  const versions = outcomes.flatMap((outcome, at) =>
+    "done" in outcome ? [{ version: outcome.done.version ?? 0, path: paths[at] as TreePath }] : [],
+  );
+  const wanted = versions.map((version) => ({ ...version, to: version.path }));
+  checks = 0;
+  const more = [...wanted, ...wanted.slice(0, 2)];
+  const back = await files.restoreMany(more, { conditions: endsAfter(9), isOver: () => true });
+  expect([back.length, await left()]).toEqual([128, 130]);
 });
