@@ -129,8 +129,23 @@ export class PathMutex {
   }
 }
 
+/** Pairs of paths that are compared one by one; more take too long. */
+const maxPairs = 64;
+
 function overlap(some: readonly string[], others: readonly string[]): boolean {
-  return some.some((a) => others.some((b) => contains(a, b) || contains(b, a)));
+  if (some.length * others.length <= maxPairs)
+    return some.some((a) => others.some((b) => contains(a, b) || contains(b, a)));
+  const own = new Set(some);
+  const above = new Set(some.flatMap(withAbove));
+  return others.some((path) => above.has(path) || withAbove(path).some((at) => own.has(at)));
+}
+
+/** A path and those of all folders above it. */
+function withAbove(path: string): string[] {
+  const paths = [path];
+  for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
+    paths.push(path.slice(0, at));
+  return path === "" ? paths : [...paths, ""];
 }
 
 function contains(folder: string, path: string): boolean {

@@ -42,17 +42,21 @@ test("paths meet when they are the same or one is above the other, by whole name
     ["a/b", "b", false],
     ["a", "A", false],
   ];
-  for (const [held, wanted, meet] of stories) {
-    const mutex = new PathMutex();
-    const begun: string[] = [];
-    const [first, second] = [errand(mutex, [held], begun, "held"), errand(mutex, [wanted], begun, "wanted")];
-    await settle();
-    expect({ held, wanted, begun }).toEqual({ held, wanted, begun: meet ? ["held"] : ["held", "wanted"] });
-    first.end();
-    second.end();
-    await Promise.all([first.result, second.result]);
-    expect(begun).toEqual(["held", "wanted"]);
-  }
+  // Many paths are compared in another way than few.
+  const beside = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}/${at}`);
+  for (const count of [0, 20])
+    for (const [held, wanted, meet] of stories) {
+      const mutex = new PathMutex();
+      const begun: string[] = [];
+      const first = errand(mutex, [...beside("y", count), held], begun, "held");
+      const second = errand(mutex, [wanted, ...beside("z", count)], begun, "wanted");
+      await settle();
+      expect({ held, wanted, begun }).toEqual({ held, wanted, begun: meet ? ["held"] : ["held", "wanted"] });
+      first.end();
+      second.end();
+      await Promise.all([first.result, second.result]);
+      expect(begun).toEqual(["held", "wanted"]);
+    }
 });
 
 test("work on two paths waits for both and keeps both from others", async () => {
