@@ -40,13 +40,15 @@ eachDatabase(
 );
 
 eachStore("the rules of a bucket's present files are checked, and its files are counted", async (store) => {
-  await using node = await testNode(store);
+  await using node = await testNode({ ...store, top: "keep_removed_days = 30" });
   const token = node.superToken;
   await node.call("static-bucket_create", { token, name: "site" });
   const put = (path: string, body: string) =>
     node.call("static-bucket-file_upload", { token, name: "site", path, body });
   const problems = () => node.call("static-bucket_site_problems", { token, name: "site" });
   expect(await problems()).toEqual([]);
+  await put("gone.txt", "12345");
+  await node.call("static-bucket-file_delete", { token, name: "site", path: "gone.txt" });
   await put("_redirects", "/a /b 999\n");
   expect(await problems()).toEqual([
     { file: "_redirects", line: 1, level: "error", why: expect.stringContaining("999") },
@@ -54,13 +56,15 @@ eachStore("the rules of a bucket's present files are checked, and its files are 
   const before = Date.now();
   const usage = () =>
     node.call("static-bucket_usage", { token, name: "site" }) as Promise<BucketUsage | null>;
-  for (let look = 0; (await usage())?.files !== 1; look += 1) {
+  for (let look = 0; (await usage())?.bytes !== 10; look += 1) {
     if (look === 600) throw new Error("the bucket was not counted within 30 s");
     await Bun.sleep(50);
   }
   const counted = await usage();
   expect(counted).toMatchObject({ files: 1, bytes: 10 });
   expect(Math.abs((counted?.newest ?? 0) - before)).toBeLessThan(60_000);
+  const counts = { files: 10, deploys: 0, trash: 5, uploads: 0, buckets: 1, counted: 1 };
+  expect(await node.call("storage_usage", { token })).toEqual({ ...counts, database: expect.any(Number) });
   const reader = await node.newToken([
     { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },
   ]);
