@@ -27,7 +27,7 @@ import {
 export const rm = command({
   name: "rm <places...>",
   summary: "delete files of buckets (BUCKET/PATH)",
-  needs: ["files", "static-bucket-file_delete_many"],
+  needs: ["files"],
   options: [...remote, ["-r, --recursive", "delete a folder and its content, after a question"], yes],
   notes: `${patternNotes}
 \`rm -r BUCKET/\` deletes everything in a bucket. \`node-server buckets history BUCKET\` lists what can be

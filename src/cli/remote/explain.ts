@@ -86,6 +86,7 @@ export async function explain(
   if (error instanceof PermissionDenied) {
     const rejection = error.reason && rejections[error.reason];
     if (rejection !== undefined) return `${rejection}; log in again with \`node-server login ${target.url}\``;
+    if (needs.length === 1 && needs[0] === "files") return `${error.message}; ${fourActions}`;
     // The server names what the first refused call lacks; a command of several calls may need more.
     const { needText } = await import("../tokens/permissions.ts");
     const all = needs.length > 1 ? `; this command needs ${needText(needs)}` : "";

@@ -9,7 +9,7 @@ const barWidth = 30;
 export const storage = command({
   name: "storage",
   summary: "print the disk space of tables, files, deploys, trash and uploads",
-  needs: ["storage_read", "storage_usage"],
+  needs: ["storage_read"],
   options: remoteJson,
   async run(options, ctx) {
     const client = await connect(ctx, options);
