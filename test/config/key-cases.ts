@@ -267,6 +267,7 @@ export const cases: Readonly<Record<string, Case>> = {
   "logging.json_log_filter": filter,
   "logging.memory_log_capacity": bytes(0, 100_000),
   "logging.memory_log_filter": filter,
+  "logging.keep_audit_days": bytes(1, 3650),
   "logging.access_log": path,
   "logging.access_log_format": {
     good: [

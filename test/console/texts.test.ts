@@ -149,7 +149,7 @@ const spoken =
 const between = /(?<=[\w"'}\]] ?>|\/>)\s*([^<>{}()=;&|]*[A-Za-z]{2,}[^<>{}()=;&|]*?)\s*(?=<|\{)/g;
 /** Names, key caps and commands, which are the same in every language. */
 const untranslated =
-  /^(?:node-server(?: login)?|Ctrl|Enter|memory_log_filter|export|null|token_limit|v1\.2\.3|info,db=trace|json_log_file)$/;
+  /^(?:node-server(?: login)?|Ctrl|Enter|memory_log_filter|export|null|token_limit|v1\.2\.3|info,db=trace|keep_audit_days)$/;
 
 /** A literal that starts like a sentence. */
 const sentence = /(?<!new Error\()["`][A-Z][a-z]* [a-z]+ [^"`]*["`]/g;

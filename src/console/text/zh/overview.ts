@@ -17,8 +17,8 @@ export const overview: typeof en = {
   newVersion: (latest, current) => `有新版本 ${latest}，当前为 ${current}。`,
   about: "关于此服务器",
   verdicts: { unknown: "服务器有响应", well: "运行正常", attention: "需要关注", trouble: "出现故障" },
-  started: (ago) => `启动于${ago}。`,
-  crashed: (ago) => `${ago}非正常重启：上次运行被强制终止，或者机器停机。`,
+  started: (ago) => `启动时间：${ago}。`,
+  crashed: (ago) => `非正常重启（${ago}）：上次运行被强制终止，或者机器停机。`,
   unknownReason: "没有监测数据，无法判断健康状况。",
   reasons: {
     offline: "无法连接服务器。",
