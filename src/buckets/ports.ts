@@ -39,6 +39,11 @@ export function etagOfContent(sha256: string): string {
   return `"${Buffer.from(sha256, "hex").toString("base64url")}"`;
 }
 
+/** isEtagOfContent returns whether an entity tag has the form of `etagOfContent`. Equal content has the same one then. */
+export function isEtagOfContent(etag: string): boolean {
+  return /^"[\w-]{43}"$/.test(etag);
+}
+
 /** isSettled returns whether content that was read after `etag` may be shared or cached under it. */
 export function isSettled({ settledAtMs }: Pick<FileStats, "settledAtMs">): boolean {
   return Date.now() >= settledAtMs;

@@ -1,14 +1,16 @@
 import { Fault } from "../base/fault.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
+import { sha256Of } from "../blobs/content.ts";
 import { type TreePath, treeRoot } from "./path.ts";
-import type {
-  FileEntry,
-  FileReader,
-  ListedFile,
-  ReuseOptions,
-  Tree,
-  TreeFiles,
-  WantedFile,
+import {
+  type FileEntry,
+  type FileReader,
+  isEtagOfContent,
+  type ListedFile,
+  type ReuseOptions,
+  type Tree,
+  type TreeFiles,
+  type WantedFile,
 } from "./ports.ts";
 
 // What is done with whole trees, over the few methods that every kind of tree has.
@@ -131,4 +133,65 @@ async function candidates(
     if (paths !== undefined && paths.length < maxCandidates) paths.push(path);
   }
   return ({ size, sha256 }) => [...(found.get(sha256) ?? []), ...(found.get(size) ?? [])];
+}
+
+/** TreeChange is a file that one tree has otherwise than another one. */
+export interface TreeChange {
+  readonly path: TreePath;
+  readonly change: "added" | "changed" | "removed";
+  /** In bytes; of a removed file, what it had. */
+  readonly size: number;
+}
+
+/** TreeChanges is what is different in a tree. */
+export interface TreeChanges {
+  readonly counts: Readonly<Record<TreeChange["change"] | "unchanged", number>>;
+  /** The first by path, at most as many as were asked for. */
+  readonly first: readonly TreeChange[];
+}
+
+/** Content that is read to compare two trees, where the store knows no hash of it. A file beyond counts as changed. */
+const maxComparedBytes = 256 * 1024 * 1024;
+
+/** compareTrees tells what `after` has that `before` has not, and the other way round. */
+export async function compareTrees(
+  before: FileReader,
+  after: FileReader,
+  maxFirst: number,
+): Promise<TreeChanges> {
+  const known = new Map<TreePath, { readonly size: number; readonly etag: string }>();
+  for await (const { kind, path, stats } of walk(before, treeRoot))
+    if (kind === "file") known.set(path, { size: stats.size, etag: stats.etag });
+  const changes: TreeChange[] = [];
+  let unchanged = 0;
+  let leftBytes = maxComparedBytes;
+  for await (const { kind, path, stats } of walk(after, treeRoot)) {
+    if (kind !== "file") continue;
+    const { size, etag } = stats;
+    const old = known.get(path);
+    known.delete(path);
+    const mayBeSame = old !== undefined && old.size === size;
+    let isSame = mayBeSame && old.etag === etag;
+    if (mayBeSame && !isSame && !(isEtagOfContent(old.etag) && isEtagOfContent(etag)) && size <= leftBytes) {
+      leftBytes -= size;
+      isSame = (await hashOf(before, path)) === (await hashOf(after, path));
+    }
+    if (isSame) unchanged += 1;
+    else changes.push({ path, change: old === undefined ? "added" : "changed", size });
+  }
+  for (const [path, { size }] of known) changes.push({ path, change: "removed", size });
+  const sorted = await sortInTurns(changes, (a, b) => byCodeUnits(a.path, b.path));
+  const count = (wanted: TreeChange["change"]) => changes.filter(({ change }) => change === wanted).length;
+  const counts = {
+    added: count("added"),
+    changed: count("changed"),
+    removed: count("removed"),
+    unchanged,
+  };
+  return { counts, first: sorted.slice(0, maxFirst) };
+}
+
+async function hashOf(reader: FileReader, path: TreePath): Promise<string> {
+  await using file = await reader.open(path);
+  return await sha256Of(file);
 }

@@ -195,6 +195,8 @@ export interface ServerEvents {
   "deploy.begun": { token_key?: string; username?: string; address: string; bucket: string; deploy: string };
   /** A deploy reused `taken` files whose content the bucket already had. */
   "deploy.filled": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; taken: number };
+  /** The changes of a deploy were listed, so it accepts no more files. */
+  "deploy.closed": { token_key?: string; username?: string; address: string; bucket: string; deploy: string };
   /** A preview address of a deploy was made. It is valid until `expires` (Unix milliseconds). */
   "deploy.shown": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; expires: number };
   /** A deploy was published; `replaced` is the deploy that was published before. */
@@ -313,6 +315,7 @@ export const serverEvents = {
   "link.revoked": "INFO",
   "deploy.begun": "INFO",
   "deploy.filled": "INFO",
+  "deploy.closed": "INFO",
   "deploy.shown": "INFO",
   "deploy.published": "INFO",
   "deploy.rolled_back": "INFO",

@@ -59,6 +59,7 @@ export {
   credentialParams,
   type DenialReason,
   type Deploy,
+  type DeployCheck,
   type Effect,
   errorKinds,
   type FileVersion,

@@ -18,6 +18,8 @@ export type ConfigWarning = { field: string; why: string; line?: number; column?
 
 export type Deploy = { deploy: string; state: "open" | "ready" | "published" | "previous"; made_at: number; by: string; note: string; files: number | null; bytes: number | null; published_at: number | null; changed: boolean };
 
+export type DeployCheck = { added: number; changed: number; removed: number; unchanged: number; files: { path: string; change: "added" | "changed" | "removed"; bytes: number }[]; problems: { file: "_headers" | "_redirects"; line: number; level: "error" | "warning"; why: string }[] };
+
 export type Effect = "reads" | "changes" | "destroys";
 
 export type FailedPath = { path: string; kind: string; reason?: string; why: string };
@@ -158,6 +160,8 @@ export interface Methods {
   "static-bucket_deploy_begin": { readonly params: { token?: string | undefined; name: string; note?: string | null | undefined; force?: boolean | null | undefined }; readonly result: Deploy; };
   /** Declares files of a deploy. If the bucket already has the content of a file, at any path, the deploy reuses it; `missing` lists the files to upload. Call it again after the uploads, with the files that were missing, to check that all of them arrived intact. On a disk the second call also gives them the entity tags of their content. */
   "static-bucket_deploy_add": { readonly params: { token?: string | undefined; name: string; deploy: string; files: { path: string; size: number; sha256: string }[] }; readonly result: { taken: number; missing: string[] }; };
+  /** Says what the publication of a deploy would change: how many files are added, changed and removed, the first 1,000 of them by path (`bytes` is the size in the deploy, of a removed file the present one), and the `problems` of its `_headers` and `_redirects`. Content without a known hash is read, up to 256 MiB in all; a file beyond that counts as changed if its size is the same. An open deploy accepts no more files after this call. */
+  "static-bucket_deploy_check": { readonly params: { token?: string | undefined; name: string; deploy: string }; readonly result: DeployCheck; };
   /** Makes a preview address: anyone with the address can see the deploy before it is published. The address ends at `expires` (Unix milliseconds), when the deploy is published, rolled back to or deleted, and with the token of this call. With `at_root` a browser that opens the address shows the deploy at the root of the host, like the published site. It does so for an hour, or until it opens `/node/preview/`. The root is that of `host`, or the HTTP root if `host` is null. An open deploy accepts no more files after this call. */
   "static-bucket_deploy_preview": { readonly params: { token?: string | undefined; name: string; deploy: string; expires_in?: number | null | undefined }; readonly result: { address: string; host: string | null; at_root: boolean; expires: number }; };
   /** Publishes a deploy in one step: every request gets either the old files or the new ones. The old files stay as a deploy, with all changes made to them. Refused while a WebDAV client holds locks in the bucket. Succeeds if the deploy is already published. Visitors find the bucket at the root of `host`. Without `host` they find it at the HTTP root if `at_root` is true, else below `/node/static/`. */
@@ -264,6 +268,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket-file_restore_many": "token",
   "static-bucket_deploy_begin": "token",
   "static-bucket_deploy_add": "token",
+  "static-bucket_deploy_check": "token",
   "static-bucket_deploy_preview": "token",
   "static-bucket_deploy_publish": "token",
   "static-bucket_deploy_rollback": "token",
@@ -444,6 +449,9 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   ],
   "static-bucket_deploy_add": [
     {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_deploy_check": [
+    {"kind":"all","permissions":[{"static_bucket_file":"read"},{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
   ],
   "static-bucket_deploy_preview": [
     {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},

@@ -100,6 +100,7 @@ export const auditEvents = {
     ...deploy,
     taken: z.int(),
   }),
+  "deploy.closed": audited("The changes of a deploy were listed, so it accepts no more files.", deploy),
   "deploy.shown": audited(
     "A preview address of a deploy was made. It is valid until `expires` (Unix milliseconds).",
     {

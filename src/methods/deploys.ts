@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Caller } from "../auth/caller.ts";
 import { authorise, inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import type { Deploy } from "../buckets/history/deploy-record.ts";
@@ -15,6 +16,8 @@ import { openForChange } from "./static-bucket-file.ts";
 /** Files of one call of `static-bucket_deploy_add`. */
 const maxFiles = 5000;
 const maxNoteChars = 500;
+/** Changes that `static-bucket_deploy_check` names. */
+const maxChanges = 1000;
 const daySeconds = 86_400;
 
 const name = z.string().describe("the bucket");
@@ -158,6 +161,49 @@ export const deploys = {
       return { taken, missing: missing.map(({ path }) => path) };
     },
   }),
+  "static-bucket_deploy_check": method({
+    doc: `Says what the publication of a deploy would change: how many files are added, changed and removed, the first ${maxChanges.toLocaleString("en-US")} of them by path (\`bytes\` is the size in the deploy, of a removed file the present one), and the \`problems\` of its \`_headers\` and \`_redirects\`. Content without a known hash is read, up to 256 MiB in all; a file beyond that counts as changed if its size is the same. An open deploy accepts no more files after this call.`,
+    need: ({ name }) => inBucket(name, "static_bucket_file.read", "static_bucket_file.list"),
+    effect: "changes",
+    params: { name, deploy },
+    logged: ["name", "deploy"],
+    result: z
+      .object({
+        added: z.int(),
+        changed: z.int(),
+        removed: z.int(),
+        unchanged: z.int(),
+        files: z.array(
+          z.object({ path: z.string(), change: z.enum(["added", "changed", "removed"]), bytes: z.int() }),
+        ),
+        problems: z.array(siteProblem),
+      })
+      .meta({ id: "DeployCheck" }),
+    fails: ["InvalidInput", "NotFound", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", deploy: "<DEPLOY>" },
+      result: {
+        added: 1,
+        changed: 0,
+        removed: 0,
+        unchanged: 12,
+        files: [{ path: "hello.txt", change: "added", bytes: 5 }],
+        problems: [],
+      },
+    },
+    run: async ({ buckets, caller, audit }, { name, deploy }) => {
+      const bucket = await buckets.require(name);
+      const { state } = await buckets.deploys.get(bucket, deploy);
+      await sealOpen({ buckets, caller }, bucket, deploy);
+      if (state === "open") audit("deploy.closed", { bucket: name, deploy });
+      const { changes, files } = await buckets.deploys.check(bucket, deploy, maxChanges);
+      return {
+        ...changes.counts,
+        files: changes.first.map(({ path, change, size }) => ({ path, change, bytes: size })),
+        problems: await siteProblems(files.reader),
+      };
+    },
+  }),
   "static-bucket_deploy_preview": method({
     doc: "Makes a preview address: anyone with the address can see the deploy before it is published. The address ends at `expires` (Unix milliseconds), when the deploy is published, rolled back to or deleted, and with the token of this call. With `at_root` a browser that opens the address shows the deploy at the root of the host, like the published site. It does so for an hour, or until it opens `/node/preview/`. The root is that of `host`, or the HTTP root if `host` is null. An open deploy accepts no more files after this call.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
@@ -192,15 +238,11 @@ export const deploys = {
     },
     run: async ({ buckets, links, caller, audit }, { name, deploy, expires_in }) => {
       const bucket = await buckets.require(name);
-      const { state, exchanges = 0 } = await buckets.deploys.get(bucket, deploy);
+      const { state, exchanges = 0 } = await sealOpen({ buckets, caller }, bucket, deploy);
       if (state === "published")
         throw new Fault("InvalidInput", "the deploy is published, so there is nothing to preview", {
           field: "deploy",
         });
-      if (state === "open") {
-        authorise(caller, mayDeploy({ name }));
-        await buckets.deploys.seal(bucket, deploy);
-      }
       const target = { kind: "preview", bucket, path: deploy, exchanges } as const;
       const { code, expires } = await links.make(caller, target, {
         expiresInSeconds: expires_in ?? 7 * daySeconds,
@@ -287,6 +329,18 @@ export const deploys = {
     },
   }),
 };
+
+/** `sealOpen` ends the filling of a deploy, which takes what it takes to fill it, and returns the deploy. */
+async function sealOpen(
+  { buckets, caller }: Pick<Services, "buckets"> & { readonly caller: Caller },
+  bucket: Bucket,
+  id: string,
+): Promise<Deploy> {
+  const deploy = await buckets.deploys.get(bucket, id);
+  if (deploy.state !== "open") return deploy;
+  authorise(caller, mayDeploy(bucket));
+  return buckets.deploys.seal(bucket, id);
+}
 
 /** `toPublished` adds where visitors find the files that are published now, and what is wrong with their `_headers` and `_redirects`. */
 async function toPublished({ buckets }: Services, bucket: Bucket, done: SwitchResult) {

@@ -210,12 +210,17 @@ story(
     const made = await run("deploy", local, "site", "--preview");
     const address = made.stdout.trim();
     const shown = await fetch(address);
-    expect([made.code, shown.status, await shown.text()]).toEqual([0, 200, "new"]);
+    // A line of the rules cannot be applied, which a job of CI must not overlook.
+    expect([made.code, shown.status, await shown.text()]).toEqual([1, 200, "new"]);
+    expect(made.stderr).toContain("note: _redirects:1: ");
+    expect(made.stderr).toContain("1 added, 1 changed, 0 removed, 0 unchanged");
     expect(await held()).toEqual({ "index.html": "old" });
     const [, id = ""] = /deploys site --publish (\w+)/.exec(made.stderr) ?? [];
     // It is complete, so the next deploy may begin.
     await fill(local, { "index.html": "newer" });
-    expect((await run("deploy", local, "site", "--preview")).code).toBe(0);
+    expect((await run("deploy", local, "site", "--preview")).code).toBe(1);
+    const checked = await run("deploys", "site", "--check", id);
+    expect([checked.code, checked.stdout]).toEqual([1, "added\t10\t_redirects\nchanged\t3\tindex.html\n"]);
     expect((await run("deploys", "site", "--preview", id)).stdout).toStartWith(
       `${site.node.url}/node/preview/`,
     );

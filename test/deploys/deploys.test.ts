@@ -4,6 +4,43 @@ import { everyStore, testNode } from "../support/node.ts";
 import { test } from "../support/test.ts";
 
 describe("a deploy", () => {
+  everyStore(
+    "says before its publication what that would change, and which rules do not work",
+    async (store) => {
+      await using node = await testNode(store);
+      const site = await deploySite(node);
+      // Nothing knows the hash of these files on a disk.
+      await site.write({ "index.html": "old", "same.css": "a {}", "gone.html": "gone" });
+      const files = {
+        "index.html": "new",
+        "same.css": "a {}",
+        "b/new.html": "page",
+        _redirects: "/a /b 999\n",
+      };
+      const { deploy } = await site.prepare(files);
+      expect(await site.check(deploy)).toMatchObject({
+        ...{ added: 2, changed: 1, removed: 1, unchanged: 1 },
+        files: [
+          { path: "_redirects", change: "added", bytes: 10 },
+          { path: "b/new.html", change: "added", bytes: 4 },
+          { path: "gone.html", change: "removed", bytes: 4 },
+          { path: "index.html", change: "changed", bytes: 3 },
+        ],
+        problems: [{ file: "_redirects", line: 1, level: "error" }],
+      });
+      expect((await site.put(deploy, "late.html", "late")).status).not.toBe(201);
+      await site.publish(deploy);
+      const nothing = { added: 0, changed: 0, removed: 0, unchanged: 4, files: [] };
+      expect(await site.check(deploy)).toMatchObject(nothing);
+      const next = await site.prepare({ ...files, "same.css": "b {}" });
+      expect(await site.check(next.deploy)).toMatchObject({
+        ...{ added: 0, changed: 1, removed: 0, unchanged: 3 },
+        files: [{ path: "same.css", change: "changed" }],
+      });
+      expect((await site.refused("check", { deploy: "aaaaaaaaaa" })).data).toMatchObject({ field: "deploy" });
+    },
+  );
+
   everyStore("takes the place of the bucket's files at once, and can be rolled back", async (store) => {
     await using node = await testNode(store);
     const site = await deploySite(node);

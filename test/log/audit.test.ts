@@ -129,6 +129,7 @@ async function deployChanges(node: TestNode, who: Fields): Promise<string[]> {
   const former = expect.any(String);
   const acts: ReadonlyArray<[method: string, params: Fields, event: string, what: Fields]> = [
     ["add", { files: [] }, "deploy.filled", { taken: 0 }],
+    ["check", {}, "deploy.closed", {}],
     ["preview", {}, "deploy.shown", { expires: expect.any(Number) }],
     ["publish", {}, "deploy.published", { replaced: former }],
   ];

@@ -73,6 +73,15 @@ export function deployClient(node: TestNode, { token = node.superToken, name = n
       await publish(deploy);
       return deploy;
     },
+    check: (deploy: string) =>
+      call<{
+        readonly files: ReadonlyArray<{
+          readonly path: string;
+          readonly change: string;
+          readonly bytes: number;
+        }>;
+        readonly problems: readonly unknown[];
+      }>("check", { deploy }),
     preview: (deploy: string) => call<{ address: string }>("preview", { deploy }),
     rollback: (deploy?: string) => call<PublishedDeploy>("rollback", { deploy }),
     list: () => call<DeployRecord[]>("list"),

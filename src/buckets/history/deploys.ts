@@ -9,7 +9,7 @@ import type { DatabaseTransaction } from "../../db/dialect.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import type { BucketFiles } from "../bucket-files.ts";
 import type { ReuseOptions, WantedFile } from "../ports.ts";
-import { reuseContent } from "../tree-ops.ts";
+import { compareTrees, reuseContent, type TreeChanges } from "../tree-ops.ts";
 import type { WriteConditions } from "../write-conditions.ts";
 import {
   type BucketLocation,
@@ -48,6 +48,13 @@ export interface SwitchResult {
   readonly deploy: string;
   /** The deploy that was published before; null if there was none, or if nothing had to be switched. */
   readonly replaced: string | null;
+}
+
+/** CheckedDeploy is what a publication of a deploy would do. */
+export interface CheckedDeploy {
+  readonly changes: TreeChanges;
+  /** The files of the deploy. */
+  readonly files: BucketFiles;
 }
 
 /** ShownTree is where the files of a deploy are. */
@@ -169,6 +176,14 @@ export class Deploys {
       deploy.state === "open" ? { ...deploy, state: "ready" } : deploy,
     );
     return { id, ...value };
+  }
+
+  /** check compares a deploy with the published files. It lists at most `maxFirst` changes. */
+  async check(bucket: BucketLocation, id: string, maxFirst: number): Promise<CheckedDeploy> {
+    const { place } = await this.get(bucket, id);
+    const published = this.#options.open(bucket);
+    const { files } = place === null ? published : this.maintenance.openDeploy(bucket, id, place);
+    return { changes: await compareTrees(published.files.reader, files.reader, maxFirst), files };
   }
 
   /** shownTree returns what can be read of any deploy; undefined if there is no such deploy. */

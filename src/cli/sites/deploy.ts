@@ -22,7 +22,7 @@ import { PushRecord } from "../transfer/record.ts";
 import { sendFile } from "../transfer/send.ts";
 import { SkipRules, skipNotes, skipOptions } from "../transfer/skip-rules.ts";
 import { type LockContext, withTransferLock } from "../transfer/transfer-lock.ts";
-import { previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
+import { checkDeploy, errorsIn, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
 const deployOptions = [
   ...remoteJson,
@@ -161,11 +161,14 @@ async function finish(
   const left_out = [...tree.omitted, ...done.left_out];
   const summary = { deploy, ...done, left_out, skipped: tree.skipped };
   if (options.preview) {
+    const checked = await checkDeploy(ctx, client, { bucket, deploy });
     const { address, expires } = await previewAddress(ctx, client, { bucket, deploy });
     ctx.say(`${bucket}: deploy ${deploy} is ready, not published: ${counts}`);
     ctx.say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
-    const complete = reportMissing(ctx, tree.omitted.length, 0);
-    const json = { ...summary, complete, published: false, address, expires };
+    const complete = reportMissing(ctx, tree.omitted.length, errorsIn(checked));
+    const { added, changed, removed, unchanged, problems } = checked;
+    const changes = { added, changed, removed, unchanged };
+    const json = { ...summary, complete, published: false, changes, problems, address, expires };
     return { json, text: `${address}\n`, code: complete ? exitCodes.done : exitCodes.failed };
   }
   // Publishing what is published already succeeds, so it can be repeated when the answer was lost.
@@ -187,8 +190,7 @@ async function finish(
   const { replaced, problems } = published;
   ctx.say(`${bucket}: published ${deploy}: ${counts}`);
   if (replaced !== null) ctx.say(`\`node-server rollback ${bucket}\` goes back to ${replaced}`);
-  const errors = problems.filter(({ level }) => level === "error").length;
-  const complete = reportMissing(ctx, tree.omitted.length, errors);
+  const complete = reportMissing(ctx, tree.omitted.length, errorsIn(published));
   const json = { ...summary, complete, published: true, replaced, problems, address };
   return { json, text: `${address}\n`, code: complete ? exitCodes.done : exitCodes.failed };
 }

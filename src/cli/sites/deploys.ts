@@ -1,31 +1,46 @@
 import { Fault } from "../../base/fault.ts";
 import { type NodeServerClient, NotFound, type PublishedDeploy } from "../../client/index.ts";
-import { command, type Outcome } from "../command.ts";
+import { command, exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { countCell, sizeCell, timeCell } from "../terminal/table.ts";
-import { previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
+import { checkDeploy, errorsIn, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
-/** Lists the deploys of a bucket, or publishes, previews or deletes one. */
+/** Lists the deploys of a bucket, or checks, publishes, previews or deletes one. */
 export const deploys = command({
   name: "deploys <bucket>",
-  summary: "list the deploys of a bucket; publish, preview or delete one",
+  summary: "list the deploys of a bucket; check, publish, preview or delete one",
   needs: ["static-bucket_deploy_list"],
   options: [
     ...remoteJson,
     ["--publish <deploy>", "publish this deploy"],
+    ["--check <deploy>", "list what publishing this deploy would change; it then accepts no more files"],
     ["--preview <deploy>", "print a preview address of this deploy, which then accepts no more files"],
     ["--delete <deploy>", "delete this deploy, after a question"],
     yes,
   ],
   async run({ bucket, ...options }, ctx) {
-    const { publish, preview, delete: gone } = options;
-    if ([publish, preview, gone].filter((id) => id !== undefined).length > 1)
-      throw new WrongUsage("give only one of --publish, --preview and --delete");
+    const { publish, check, preview, delete: gone } = options;
+    if ([publish, check, preview, gone].filter((id) => id !== undefined).length > 1)
+      throw new WrongUsage("give only one of --publish, --check, --preview and --delete");
     const client = await connect(ctx, options);
+    if (check !== undefined) {
+      const checked = await checkDeploy(ctx, client, { bucket, deploy: check });
+      const { files, ...others } = checked;
+      const [listed, all] = [files.length, others.added + others.changed + others.removed];
+      if (listed < all) ctx.say(`the first ${listed} of ${all} changes, by path:`);
+      return {
+        json: { deploy: check, ...checked },
+        table: {
+          head: ["CHANGE", "SIZE", "PATH"],
+          rows: files.map(({ path, change, bytes }) => [change, sizeCell(ctx, bytes), path]),
+        },
+        code: errorsIn(checked) > 0 ? exitCodes.failed : exitCodes.done,
+      };
+    }
     if (publish !== undefined)
       return switched(ctx, client, bucket, () =>
         client.call("static-bucket_deploy_publish", { name: bucket, deploy: publish }),

@@ -1,8 +1,9 @@
 import { visible } from "../../base/visible-text.ts";
-import type { NodeServerClient, PublishedDeploy } from "../../client/index.ts";
+import type { DeployCheck, NodeServerClient, PublishedDeploy } from "../../client/index.ts";
 import { addressAtHost, bucketAddress } from "../buckets/bucket-address.ts";
 import type { Context } from "../context.ts";
 import { webAddress } from "../remote/addresses.ts";
+import { numberText } from "../terminal/quantities.ts";
 
 /** Returns the address at which visitors find a site that was published. */
 export function publishedAddress(
@@ -13,9 +14,32 @@ export function publishedAddress(
   return bucketAddress(client, { name: bucket, is_http_root: at_root, hosts: host === null ? [] : [host] });
 }
 
-/** Names the mistakes in the rules of a site that was published, one a line. */
-export function reportProblems(ctx: Context, { problems }: PublishedDeploy): void {
+/** Names the mistakes in the rules of a site, one a line. */
+export function reportProblems(ctx: Context, { problems }: Pick<PublishedDeploy, "problems">): void {
   for (const { file, line, why } of problems) ctx.say(`note: ${visible(file)}:${line}: ${visible(why)}`);
+}
+
+/** Says what the publication of a deploy would change, and names the mistakes in its rules. */
+export async function checkDeploy(
+  ctx: Context,
+  client: NodeServerClient,
+  { bucket, deploy }: { readonly bucket: string; readonly deploy: string },
+): Promise<DeployCheck> {
+  const checked = await client.call("static-bucket_deploy_check", { name: bucket, deploy });
+  reportProblems(ctx, checked);
+  const { added, changed, removed, unchanged } = checked;
+  const counts = [
+    `${numberText(added)} added`,
+    `${numberText(changed)} changed`,
+    `${numberText(removed)} removed`,
+  ];
+  ctx.say(`compared with the published files: ${counts.join(", ")}, ${numberText(unchanged)} unchanged`);
+  return checked;
+}
+
+/** Lines of the rules that are not applied as written. */
+export function errorsIn({ problems }: Pick<PublishedDeploy, "problems">): number {
+  return problems.filter(({ level }) => level === "error").length;
 }
 
 interface Preview {

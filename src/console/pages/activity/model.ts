@@ -226,6 +226,7 @@ function singleDetails(event: AuditEvent): readonly string[] {
         ? [event.deploy]
         : [event.deploy, t.activity.replaced(event.replaced)];
     case "deploy.begun":
+    case "deploy.closed":
     case "deploy.deleted":
       return [event.deploy];
     case "sql.executed":

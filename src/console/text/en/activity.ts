@@ -26,6 +26,7 @@ const events: Readonly<Record<AuditCode, string>> = {
   "link.secret_rolled": "All links revoked",
   "deploy.begun": "Deploy started",
   "deploy.filled": "Deploy reused files",
+  "deploy.closed": "Deploy completed",
   "deploy.shown": "Preview link created",
   "deploy.published": "Deploy published",
   "deploy.rolled_back": "Deploy rolled back",

@@ -27,6 +27,7 @@ export const activity: typeof en = {
     "link.secret_rolled": "吊销了所有链接",
     "deploy.begun": "开始部署",
     "deploy.filled": "部署沿用了文件",
+    "deploy.closed": "部署已完成上传",
     "deploy.shown": "创建了预览链接",
     "deploy.published": "发布了部署",
     "deploy.rolled_back": "回滚了部署",
