@@ -22,7 +22,17 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
       "mount",
       "remember",
     ],
-    ...["request", "server-status", "serving", "sql-changes", "sql-export", "storage", "text-file", "texts"],
+    ...[
+      "request",
+      "server-status",
+      "serving",
+      "site-zip",
+      "sql-changes",
+      "sql-export",
+      "storage",
+      "text-file",
+      "texts",
+    ],
     ...["token-limits", "upload-plan"],
     // Jobs, the security of a session, and the walk through all views.
     ...["complaints", "isolation", "jobs-files", "jobs-reach", "jobs-server", "jobs-session", "jobs-sharing"],

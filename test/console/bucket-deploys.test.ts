@@ -1,7 +1,18 @@
 import { expect } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
-import type { TestNode } from "../support/node.ts";
-import { axeFindings, inBrowser, openConsole, sharedNode, shoot } from "./browser.ts";
+import { type TestNode, tempFolder } from "../support/node.ts";
+import {
+  axeFindings,
+  inBrowser,
+  openConsole,
+  overPlainHttp,
+  sharedNode,
+  shoot,
+  testNode,
+} from "./browser.ts";
+import { dropFiles } from "./drop-files.ts";
 
 const sha256 = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 
@@ -79,4 +90,97 @@ inBrowser(
     await spring.waitFor({ state: "detached" });
     expect(await page1()).toBe("first");
   },
+);
+
+const pages = 300;
+
+/** A generated site of some hundred files. */
+function generate(folder: string, version: string): void {
+  const write = (path: string, content: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  };
+  write("index.html", `<h1>${version}</h1>`);
+  for (let at = 0; at < pages; at += 1)
+    write(`posts/${at % 20}/post ${at}.html`, `<p>Post ${at}</p>`.repeat(40));
+  write("assets/app.js", `console.log(${JSON.stringify(version)});`.repeat(5000));
+  write("node_modules/a/index.js", "never deployed");
+}
+
+inBrowser(
+  "a designer drops a site, sees what changes and what will not work, previews, publishes and rolls back",
+  async () => {
+    await using shared = await testNode();
+    // As another machine sees it: no secure context, and so none of the browser's own hashes.
+    const node = overPlainHttp(shared);
+    const { get } = await siteWith(shared, { "index.html": "<h1>old</h1>", "gone.html": "gone" });
+    const permissions = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
+    const limits = [{ scopes: [{ static_bucket: "site" }], permissions }];
+    const { key, secret } = (await node.call("token_create", [node.superToken, { token_limit: limits }])) as {
+      key: string;
+      secret: string;
+    };
+    await using own = await tempFolder();
+    const dist = join(own.path, "dist");
+    generate(dist, "one");
+    writeFileSync(join(dist, "_redirects"), "/a /b 999\n");
+    await using tab = await openConsole(node, {
+      at: "/buckets/site/deploys",
+      token: `${key}:${secret}`,
+      expected: /not a ZIP archive/,
+    });
+    const { page } = tab;
+    const shown = async () => (await get("/index.html", { "cache-control": "no-cache" })).text();
+    await page.getByText("Drop your site’s folder or ZIP here").waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await dropFiles(page, { x: 640, y: 600 }, dist);
+    const review = page.getByRole("region", { name: "Publish dist?" });
+    await review.getByText(`${pages + 2} added, 1 changed, 1 removed, 0 unchanged`).waitFor();
+    await review.getByText("_redirects:1").waitFor();
+    await review.getByText("1 file left out").waitFor();
+    await review.getByText("added, 1 changed").click();
+    await review.getByText("gone.html").waitFor();
+    await shoot(page, "deploy-review");
+    expect(await axeFindings(page)).toEqual([]);
+    await page.setViewportSize({ width: 320, height: 700 });
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+    await shoot(page, "deploy-review-narrow");
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(await shown()).toBe("<h1>old</h1>");
+    const opened = page.waitForEvent("popup");
+    await review.getByRole("button", { name: "Open preview" }).click();
+    const preview = await opened;
+    await preview.getByRole("heading", { name: "one" }).waitFor();
+    expect(await preview.evaluate("opener")).toBe(null);
+    await preview.close();
+    await review.getByRole("button", { name: "Publish" }).click();
+    await page.getByText("these lines do not work").waitFor();
+    expect(await shown()).toBe("<h1>one</h1>");
+
+    // The keyboard alone, and an archive of another version.
+    generate(dist, "two");
+    const { exitCode } = Bun.spawnSync(["zip", "-qr", "../next.zip", "."], { cwd: dist });
+    if (exitCode !== 0) throw new Error("zip failed");
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Choose ZIP" }).focus();
+    await page.keyboard.press("Enter");
+    await (await chooser).setFiles(join(own.path, "next.zip"));
+    const next = page.getByRole("region", { name: "Publish next.zip?" });
+    await next.getByText(`0 added, 2 changed, 0 removed, ${pages + 1} unchanged`).waitFor();
+    await next.getByRole("button", { name: "Publish" }).focus();
+    await page.keyboard.press("Enter");
+    await next.waitFor({ state: "detached" });
+    expect(await shown()).toBe("<h1>two</h1>");
+    await page.getByRole("button", { name: "Roll back" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await page.getByText("Rolled back to dist").waitFor();
+    expect(await shown()).toBe("<h1>one</h1>");
+
+    writeFileSync(join(own.path, "broken.zip"), "no archive");
+    const again = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Choose ZIP" }).click();
+    await (await again).setFiles(join(own.path, "broken.zip"));
+    await page.getByText("This is not a ZIP archive").waitFor();
+  },
+  60_000,
 );

@@ -11,9 +11,9 @@ import { visibleText } from "../../ui/visible-text.ts";
 import { type OpenBucket, openAccess, siteOf } from "./bucket-access.ts";
 import { BucketList } from "./bucket-list.tsx";
 import { bucketTabs, linkToTab, type TabName } from "./bucket-tabs.ts";
-import { DeploysTab } from "./deploys-tab.tsx";
+import { DeploysTab } from "./deploys/deploys-tab.tsx";
 import { ChangePanel } from "./files/changes.tsx";
-import { Chooser, Folder } from "./files/folder.tsx";
+import { Folder } from "./files/folder.tsx";
 import { currentView } from "./files/view.ts";
 import { LinksTab } from "./links/links-tab.tsx";
 import { Badges, Breadcrumbs, OpenSite, type Totals, totalsText } from "./parts.tsx";
@@ -22,7 +22,7 @@ import { SettingsTab } from "./settings-tab.tsx";
 import { TrashTab } from "./trash-tab.tsx";
 import type { DropContents } from "./uploads/drop.ts";
 import { UploadPanel } from "./uploads/upload-panel.tsx";
-import { runOrShowError, useDrop, useUpload } from "./uploads/use-upload.tsx";
+import { Chooser, runOrShowError, useDrop, useUpload } from "./uploads/use-upload.tsx";
 import "./buckets.css";
 import "./files/files.css";
 import "./files/tiles.css";
@@ -156,7 +156,7 @@ function UploadOnly({ name }: { readonly name: string }) {
     <>
       <div class="files-bar">
         <div class="files-tools">
-          <Chooser label={t.files.uploadFiles} onChoose={upload} />
+          <Chooser label={t.files.uploadFiles} kind="primary" multiple onChoose={upload} />
           <Chooser label={t.files.uploadFolder} folders onChoose={upload} />
         </div>
       </div>

@@ -1,4 +1,15 @@
+import type { ZipFault } from "../../pages/buckets/deploys/zip.ts";
 import { counted } from "../counted.ts";
+
+/** The limits of an archive, as texts. */
+interface ZipLimitTexts {
+  readonly files: string;
+  readonly bytes: string;
+  readonly fileBytes: string;
+}
+
+/** By the reason why an archive is refused. `path` is the file in it, if it is about one. */
+type ZipFaultTexts = Readonly<Record<ZipFault, (path: string, limits: ZipLimitTexts) => string>>;
 
 /** Texts of the tabs of one bucket: deploys, links, trash and settings. `<name>` marks what a component puts in. */
 export const bucketTabs = {
@@ -37,6 +48,52 @@ export const bucketTabs = {
   noProblems: "No problems found.",
   error: "Error",
   warning: "Warning",
+  dropSite: "Drop your site’s folder or ZIP here",
+  dropSiteAbout: "You see what changes, and can look at a preview, before anything is published.",
+  chooseFolder: "Choose folder",
+  chooseZip: "Choose ZIP",
+  oneAtATime: "Another deploy is under way or waits for you. Publish or cancel that one first.",
+  noFiles: "There are no files to deploy.",
+  deployUnderWay: "a deploy in progress",
+  deploying: (what: string) => `Deploy of ${what}`,
+  reading: (files: string, all: string, size: string, allSize: string) =>
+    `Reading: ${files} of ${all}, ${size} of ${allSize}`,
+  uploading: (files: string, all: string, size: string, allSize: string) =>
+    `Uploading what is new: ${files} of ${all}, ${size} of ${allSize}`,
+  deployAnyway: "Deploy anyway",
+  otherContent: (path: string) => `${path} arrived with another content than was read. Try again.`,
+  reviewTitle: (what: string) => `Publish ${what}?`,
+  review: "See changes",
+  later: "Later",
+  noIndex:
+    "There is no index.html at the top, so the site has no start page. Choose the folder that your generator writes.",
+  unusable: (files: string, first: string) =>
+    `${files} cannot be deployed because of their names, such as ${first}. Rename them.`,
+  skipped: (files: string) => `${files} left out: hidden files and node_modules are not part of a site.`,
+  foundProblems: "These lines will not work:",
+  noChanges: (files: string) => `Nothing changes: all ${files} are already published.`,
+  changes: (added: string, changed: string, removed: string, unchanged: string) =>
+    `${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`,
+  changeNames: { added: "added", changed: "changed", removed: "removed" },
+  zipFaults: {
+    no_zip: () => "This is not a ZIP archive, or its end is missing.",
+    zip64: () => "This archive is of the large kind (ZIP64). Unpack it and drop the folder.",
+    encrypted: (path) => `${path} is encrypted. Unpack the archive and drop the folder.`,
+    method: (path) =>
+      `${path} is compressed in a way that browsers cannot read. Unpack the archive and drop the folder.`,
+    name: (path) => `The name ${path} is not in UTF-8. Unpack the archive and drop the folder.`,
+    path: (path) => `The archive is refused: ${path} leads out of its folder.`,
+    duplicate: (path) => `The archive is refused: it has ${path} twice.`,
+    too_many: (_, { files }) =>
+      `The archive has too many files; ${files} are the most. Unpack it and drop the folder.`,
+    too_large: (_, { bytes }) =>
+      `The files of the archive are larger than ${bytes}. Unpack it and drop the folder.`,
+    file_too_large: (path, { fileBytes }) =>
+      `${path} is larger than ${fileBytes}. Unpack the archive and drop the folder.`,
+    ratio: () => "The archive is refused: its files are more than 100 times as large as the archive.",
+    damaged: (path) => (path === "" ? "The archive is damaged." : `The archive is damaged at ${path}.`),
+    unsupported: () => "This browser cannot read ZIP archives. Drop the folder.",
+  } satisfies ZipFaultTexts as ZipFaultTexts,
   deploysAbout: "A deploy replaces all files of the site at once. You can roll back to earlier deploys.",
   deploy: "Deploy",
   state: "State",
@@ -69,6 +126,7 @@ export const bucketTabs = {
     "Its files are deleted, and you can no longer roll back to it. The published files do not change.",
   deployDeleted: (what: string) => `Deploy ${what} deleted.`,
   sealQuestion: "Preview a deploy that is still being uploaded?",
+  sealToReviewQuestion: "See the changes of a deploy that is still being uploaded?",
   sealText: "The deploy then accepts no more files, so a running upload fails.",
   previewTitle: (what: string) => `Preview of ${what}`,
   previewText: (until: string) =>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { bytes, number } from "../../../format.ts";
 import { coverOfSearch } from "../../../keyboard/cover-of-search.ts";
 import { cameBack, go } from "../../../route.ts";
@@ -24,7 +24,7 @@ import { DownloadButton, Preview } from "../preview/preview.tsx";
 import { isUnsaved } from "../preview/text-view.tsx";
 import type { DropContents } from "../uploads/drop.ts";
 import { uploads } from "../uploads/queue.ts";
-import { runOrShowError, useDrop, useUpload } from "../uploads/use-upload.tsx";
+import { Chooser, runOrShowError, useDrop, useUpload } from "../uploads/use-upload.tsx";
 import { DeleteDialog, NewDialog, RenameDialog } from "./dialogs.tsx";
 import {
   type Entry,
@@ -368,7 +368,7 @@ function Toolbar({ openBucket, view, entries, layout, onLayout, onChange, instea
           <div class="files-tools">
             {files !== undefined && (
               <>
-                <Chooser label={t.files.uploadFiles} onChoose={upload} />
+                <Chooser label={t.files.uploadFiles} kind="primary" multiple onChoose={upload} />
                 <Chooser label={t.files.uploadFolder} folders onChoose={upload} />
                 <Button icon="newFolder" title={t.files.newFolder} onClick={() => setOpen("folder")}>
                   {t.files.newFolder}
@@ -434,53 +434,6 @@ function Toolbar({ openBucket, view, entries, layout, onLayout, onChange, instea
         />
       )}
       {question}
-    </>
-  );
-}
-
-/** Nonstandard attribute that all browsers support. */
-const wholeFolder = { webkitdirectory: true };
-
-interface ChooserProps {
-  readonly label: string;
-  readonly folders?: boolean;
-  readonly onChoose: (dropped: DropContents) => Promise<void>;
-}
-
-/** Button for a hidden file input, which cannot be styled. */
-export function Chooser({ label, folders = false, onChoose }: ChooserProps) {
-  const input = useRef<HTMLInputElement>(null);
-  return (
-    <>
-      <Button
-        icon={folders ? "uploadFolder" : "upload"}
-        title={label}
-        {...(folders ? {} : { kind: "primary" })}
-        onClick={() => input.current?.click()}
-      >
-        {label}
-      </Button>
-      <input
-        ref={input}
-        type="file"
-        multiple
-        {...(folders ? wholeFolder : {})}
-        class="unseen"
-        aria-hidden="true"
-        tabIndex={-1}
-        aria-label={label}
-        onChange={() => {
-          const box = input.current;
-          if (box === null) return;
-          const files = [...(box.files ?? [])].map((file) => ({
-            path: file.webkitRelativePath || file.name,
-            file,
-          }));
-          // Without a reset, choosing the same files again would fire no event.
-          box.value = "";
-          runOrShowError(onChoose({ files, emptyFolders: [] }));
-        }}
-      />
     </>
   );
 }

@@ -352,7 +352,67 @@ onSessionEnd(() => {
 
 registerUnsavedWork(() => (uploads.busy ? t.files.underWay : undefined));
 
+/** Nonstandard attribute that all browsers support. */
+const wholeFolder = { webkitdirectory: true };
+
+interface ChooserProps {
+  readonly label: string;
+  readonly kind?: "plain" | "primary";
+  /** Chooses a folder, and not files. */
+  readonly folders?: boolean;
+  readonly multiple?: boolean;
+  /** Endings and types of the files that can be chosen. */
+  readonly accept?: string;
+  readonly onChoose: (dropped: DropContents) => Promise<unknown>;
+}
+
+/** Button for a hidden file input, which cannot be styled. */
+export function Chooser({
+  label,
+  kind = "plain",
+  folders = false,
+  multiple,
+  accept,
+  onChoose,
+}: ChooserProps) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button
+        icon={folders ? "uploadFolder" : "upload"}
+        title={label}
+        kind={kind}
+        onClick={() => input.current?.click()}
+      >
+        {label}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        multiple={multiple}
+        accept={accept}
+        {...(folders ? wholeFolder : {})}
+        class="unseen"
+        aria-hidden="true"
+        tabIndex={-1}
+        aria-label={label}
+        onChange={() => {
+          const box = input.current;
+          if (box === null) return;
+          const files = [...(box.files ?? [])].map((file) => ({
+            path: file.webkitRelativePath || file.name,
+            file,
+          }));
+          // Without a reset, choosing the same files again would fire no event.
+          box.value = "";
+          runOrShowError(onChoose({ files, emptyFolders: [] }));
+        }}
+      />
+    </>
+  );
+}
+
 /** Shows the error of work that no button waits for. */
-export function runOrShowError(work: Promise<void>): void {
+export function runOrShowError(work: Promise<unknown>): void {
   work.catch(showError);
 }

@@ -1,26 +1,40 @@
-import { useState } from "preact/hooks";
-import type { Deploy, PublishedDeploy } from "../../../client/index.ts";
-import { ago, bytes, number, time } from "../../format.ts";
-import { serverUrl, useSession } from "../../session/session.ts";
-import { t } from "../../text/text.ts";
-import { Button } from "../../ui/button.tsx";
-import { act, useCall, WhenLoaded } from "../../ui/call.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
-import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
-import { confirm, Dialog } from "../../ui/dialog.tsx";
-import { Icon } from "../../ui/icons.tsx";
-import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
-import { rich } from "../../ui/rich.tsx";
-import { shellQuote } from "../../ui/visible-text.ts";
-import { SiteProblemList } from "./parts.tsx";
-import { onHost } from "./path.ts";
+import { useEffect, useState } from "preact/hooks";
+import type { Deploy, NodeServerClient, PublishedDeploy } from "../../../../client/index.ts";
+import { ago, bytes, number, time } from "../../../format.ts";
+import { serverUrl, useSession } from "../../../session/session.ts";
+import { t } from "../../../text/text.ts";
+import { Button } from "../../../ui/button.tsx";
+import { act, useCall, WhenLoaded } from "../../../ui/call.tsx";
+import { CopyButton } from "../../../ui/copy.tsx";
+import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
+import { confirm, Dialog, type Question } from "../../../ui/dialog.tsx";
+import { Icon } from "../../../ui/icons.tsx";
+import { type MenuItem, MoreMenu } from "../../../ui/more-menu.tsx";
+import { rich } from "../../../ui/rich.tsx";
+import { toast } from "../../../ui/toasts.tsx";
+import { shellQuote } from "../../../ui/visible-text.ts";
+import { SiteProblemList } from "../parts.tsx";
+import { onHost } from "../path.ts";
+import { publication } from "./publication.ts";
+import { DropSite, PublishProgress, Review } from "./publish-card.tsx";
 
-/** Deploys of a bucket: who made which and when, and what can be done with it. */
+/** Deploys of a bucket: who made which and when, and what can be done with it. A site is dropped here to make one. */
 export function DeploysTab({ name }: { readonly name: string }) {
-  const { client, rights } = useSession();
+  const { client, rights, fitsWebdav } = useSession();
   const list = useCall("static-bucket_deploy_list", { name });
   const [problems, setProblems] = useState<PublishedDeploy["problems"]>([]);
+  const [reviewed, setReviewed] = useState<Deploy>();
+  const [previewed, setPreviewed] = useState<Deploy>();
   const mayDeploy = rights.may("static-bucket_deploy_publish", name);
+  const mayPreview = rights.may("static-bucket_deploy_preview", name);
+  const started = publication.value?.bucket === name ? publication.value : undefined;
+  const isReady = started?.progress.value.state === "ready";
+  const isShown =
+    started !== undefined && (!isReady || list.value?.some(({ deploy }) => deploy === started.deploy));
+  // The deploy is in the list from its beginning.
+  useEffect(() => {
+    if (started?.deploy !== undefined) list.reload();
+  }, [started?.deploy, isReady]);
   const publish = (deploy: Deploy) => {
     const again = deploy.state === "previous";
     const label = labelOf(deploy);
@@ -33,14 +47,71 @@ export function DeploysTab({ name }: { readonly name: string }) {
       },
       run: () => client.call(method, { name, deploy: deploy.deploy }),
       done: again ? t.bucketTabs.rolledBack(label) : t.bucketTabs.published(label),
-      after: (done) => {
-        setProblems(done.problems);
-        list.reload();
-      },
+      after: afterSwitch,
     });
   };
+  const afterSwitch = (done: PublishedDeploy) => {
+    setProblems(done.problems);
+    setReviewed(undefined);
+    if (publication.peek()?.deploy === done.deploy) publication.value = undefined;
+    list.reload();
+  };
+  const remove = (deploy: Deploy) =>
+    act({
+      ask: {
+        title: t.bucketTabs.deleteDeployQuestion(labelOf(deploy)),
+        text: t.bucketTabs.deleteDeployText,
+        action: t.bucketTabs.deleteDeploy,
+        danger: true,
+      },
+      run: () => client.call("static-bucket_deploy_delete", { name, deploy: deploy.deploy }),
+      done: t.bucketTabs.deployDeleted(labelOf(deploy)),
+      after: () => closeReview(deploy),
+    });
+  const closeReview = ({ deploy }: Pick<Deploy, "deploy">) => {
+    if (publication.peek()?.deploy === deploy) publication.value = undefined;
+    if (reviewed?.deploy === deploy) setReviewed(undefined);
+    list.reload();
+  };
+  const mayEndUpload = async ({ deploy, state }: Deploy, question: Pick<Question, "title" | "action">) =>
+    state !== "open" ||
+    (isReady && started?.deploy === deploy) ||
+    confirm({ ...question, text: t.bucketTabs.sealText });
+  const preview = async (deploy: Deploy) => {
+    const question = { title: t.bucketTabs.sealQuestion, action: t.bucketTabs.preview };
+    if (await mayEndUpload(deploy, question)) setPreviewed(deploy);
+  };
+  const review = async (deploy: Deploy) => {
+    const question = { title: t.bucketTabs.sealToReviewQuestion, action: t.bucketTabs.review };
+    if (await mayEndUpload(deploy, question)) setReviewed(deploy);
+  };
+  const reviewOf = (deploy: Deploy) => (
+    <Review
+      key={deploy.deploy}
+      name={name}
+      deploy={deploy.deploy}
+      label={labelOf(deploy)}
+      site={started?.deploy === deploy.deploy ? started.site : undefined}
+      onPreview={
+        mayPreview
+          ? () => openPreview(client, { name, deploy: deploy.deploy, onBlocked: () => setPreviewed(deploy) })
+          : undefined
+      }
+      onPublish={async () => {
+        const done = await client.call("static-bucket_deploy_publish", { name, deploy: deploy.deploy });
+        toast(t.bucketTabs.published(labelOf(deploy)));
+        afterSwitch(done);
+      }}
+      onDelete={() => remove(deploy)}
+      onClose={() => closeReview(deploy)}
+    />
+  );
   return (
     <>
+      {mayDeploy && rights.overWebdav(name) && fitsWebdav && (
+        <DropSite name={name} isHidden={isShown === true} />
+      )}
+      {started !== undefined && !isReady && <PublishProgress of={started} />}
       {problems.length > 0 && (
         <div class="notice" role="status">
           <div>
@@ -53,8 +124,11 @@ export function DeploysTab({ name }: { readonly name: string }) {
         {(deploys) => {
           if (deploys.length === 0) return <NoDeploys name={name} mayDeploy={mayDeploy} />;
           const previous = deploys.find(({ state }) => state === "previous");
+          const shown = reviewed?.deploy ?? (isReady ? started?.deploy : undefined);
+          const waiting = deploys.find(({ deploy, state }) => deploy === shown && state !== "published");
           return (
             <>
+              {waiting !== undefined && reviewOf(waiting)}
               <div class="row spread">
                 <p class="muted">{t.bucketTabs.deploysAbout}</p>
                 {mayDeploy && previous !== undefined && (
@@ -63,7 +137,26 @@ export function DeploysTab({ name }: { readonly name: string }) {
                   </Button>
                 )}
               </div>
-              <DeployTable name={name} deploys={deploys} onPublish={publish} onChange={list.reload} />
+              <DeployTable
+                name={name}
+                deploys={deploys}
+                onPublish={publish}
+                onReview={review}
+                onPreview={preview}
+                onDelete={remove}
+              />
+              {previewed !== undefined && (
+                <PreviewDialog
+                  name={name}
+                  deploy={previewed.deploy}
+                  label={labelOf(previewed)}
+                  onClose={() => {
+                    setPreviewed(undefined);
+                    // A deploy that was being filled takes no more files now.
+                    if (previewed.state === "open") list.reload();
+                  }}
+                />
+              )}
             </>
           );
         }}
@@ -76,46 +169,25 @@ interface DeployTableProps {
   readonly name: string;
   readonly deploys: readonly Deploy[];
   readonly onPublish: (deploy: Deploy) => Promise<boolean>;
-  readonly onChange: () => void;
+  readonly onReview: (deploy: Deploy) => Promise<void>;
+  readonly onPreview: (deploy: Deploy) => Promise<void>;
+  readonly onDelete: (deploy: Deploy) => Promise<boolean>;
 }
 
-function DeployTable({ name, deploys, onPublish, onChange }: DeployTableProps) {
-  const { client, rights } = useSession();
-  const [previewed, setPreviewed] = useState<Deploy>();
+function DeployTable({ name, deploys, onPublish, onReview, onPreview, onDelete }: DeployTableProps) {
+  const { rights } = useSession();
   const mayDeploy = rights.may("static-bucket_deploy_publish", name);
-  const mayRead = rights.may("static-bucket_deploy_preview", name);
-  const remove = (deploy: Deploy) =>
-    act({
-      ask: {
-        title: t.bucketTabs.deleteDeployQuestion(labelOf(deploy)),
-        text: t.bucketTabs.deleteDeployText,
-        action: t.bucketTabs.deleteDeploy,
-        danger: true,
-      },
-      run: () => client.call("static-bucket_deploy_delete", { name, deploy: deploy.deploy }),
-      done: t.bucketTabs.deployDeleted(labelOf(deploy)),
-      after: onChange,
-    });
-  const preview = async (deploy: Deploy) => {
-    const question = {
-      title: t.bucketTabs.sealQuestion,
-      text: t.bucketTabs.sealText,
-      action: t.bucketTabs.preview,
-    };
-    if (deploy.state !== "open" || (await confirm(question))) setPreviewed(deploy);
-  };
-  const closePreview = () => {
-    setPreviewed(undefined);
-    // A deploy that was being filled takes no more files now.
-    if (previewed?.state === "open") onChange();
-  };
+  const mayPreview = rights.may("static-bucket_deploy_preview", name);
+  const mayCheck = mayDeploy && rights.may("static-bucket_deploy_check", name);
   const actionsOf = (deploy: Deploy): MenuItem[] => {
     const { state } = deploy;
     if (state === "published") return [];
     const again = state === "previous";
     const items: MenuItem[] = [];
-    if (mayRead && (mayDeploy || state !== "open"))
-      items.push({ label: t.bucketTabs.preview, icon: "external", onSelect: () => preview(deploy) });
+    if (mayPreview && (mayDeploy || state !== "open"))
+      items.push({ label: t.bucketTabs.preview, icon: "external", onSelect: () => onPreview(deploy) });
+    if (mayCheck && !again)
+      items.push({ label: t.bucketTabs.review, icon: "search", onSelect: () => onReview(deploy) });
     if (mayDeploy)
       items.push(
         {
@@ -123,32 +195,22 @@ function DeployTable({ name, deploys, onPublish, onChange }: DeployTableProps) {
           icon: again ? "retry" : "upload",
           onSelect: () => onPublish(deploy),
         },
-        { label: t.bucketTabs.deleteDeploy, icon: "trash", danger: true, onSelect: () => remove(deploy) },
+        { label: t.bucketTabs.deleteDeploy, icon: "trash", danger: true, onSelect: () => onDelete(deploy) },
       );
     return items;
   };
   const columns = columnsOf(actionsOf);
   const view = useTableView(deploys, { columns });
   return (
-    <>
-      <DataTable
-        {...view}
-        label={t.bucketTabs.deploys}
-        class="deploys-table"
-        stacks
-        columns={columns}
-        rows={view.shown}
-        keyOf={({ deploy }) => deploy}
-      />
-      {previewed !== undefined && (
-        <PreviewDialog
-          name={name}
-          deploy={previewed.deploy}
-          label={labelOf(previewed)}
-          onClose={closePreview}
-        />
-      )}
-    </>
+    <DataTable
+      {...view}
+      label={t.bucketTabs.deploys}
+      class="deploys-table"
+      stacks
+      columns={columns}
+      rows={view.shown}
+      keyOf={({ deploy }) => deploy}
+    />
   );
 }
 
@@ -272,6 +334,32 @@ function NoDeploys({ name, mayDeploy }: { readonly name: string; readonly mayDep
       )}
     </div>
   );
+}
+
+interface OpenedPreview {
+  readonly name: string;
+  /** Its id. */
+  readonly deploy: string;
+  /** Called if the browser opens no tab. */
+  readonly onBlocked: () => void;
+}
+
+/** Makes a preview address and opens it in a new tab. */
+async function openPreview(
+  client: NodeServerClient,
+  { name, deploy, onBlocked }: OpenedPreview,
+): Promise<void> {
+  // Browsers open a tab only during the click.
+  const tab = open("about:blank", "_blank");
+  if (tab === null) return onBlocked();
+  try {
+    const { host, address } = await client.call("static-bucket_deploy_preview", { name, deploy });
+    tab.opener = null;
+    tab.location.replace((host === null ? serverUrl : onHost(serverUrl, host)) + address);
+  } catch (error) {
+    tab.close();
+    throw error;
+  }
 }
 
 interface PreviewDialogProps {

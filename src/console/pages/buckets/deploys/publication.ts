@@ -1,0 +1,185 @@
+import { signal } from "@preact/signals";
+import { type NodeServerClient, NotFound, RpcError } from "../../../../client/index.ts";
+import { untilReachable } from "../../../connection.ts";
+import { onSessionEnd } from "../../../session/session-state.ts";
+import { registerUnsavedWork } from "../../../session/unsaved-work.ts";
+import { t } from "../../../text/text.ts";
+import { Sha256 } from "./sha256.ts";
+import type { Site } from "./site.ts";
+import type { SiteFile } from "./zip.ts";
+
+/** Progress is how far a site is on its way to a deploy. */
+export interface Progress {
+  readonly state: "reading" | "uploading" | "failed" | "ready";
+  readonly files: number;
+  readonly allFiles: number;
+  readonly bytes: number;
+  readonly allBytes: number;
+  /** Of a failed one. */
+  readonly error?: unknown;
+}
+
+interface Digest {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Files of one call, as in `node-server deploy`. */
+const maxPerCall = 1000;
+const maxUploads = 4;
+
+/** Publication is a site on its way to a deploy of a bucket. It goes on while the person looks at other pages. */
+export class Publication {
+  readonly bucket: string;
+  readonly site: Site;
+  readonly progress = signal<Progress>({ state: "reading", files: 0, allFiles: 0, bytes: 0, allBytes: 0 });
+  /** The deploy, once it was begun. */
+  deploy: string | undefined;
+  readonly #client: NodeServerClient;
+  #digests: readonly Digest[] | undefined;
+  #abort = new AbortController();
+
+  constructor(client: NodeServerClient, bucket: string, site: Site) {
+    this.#client = client;
+    this.bucket = bucket;
+    this.site = site;
+  }
+
+  /** Reads and uploads the files, or goes on after a failure. With `force` it begins also while somebody else deploys. */
+  async run({ force = false } = {}): Promise<void> {
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
+    try {
+      this.#digests ??= await this.#read(signal);
+      this.deploy ??= (await this.#begin(force, signal)).deploy;
+      await this.#fill(this.deploy, this.#digests, signal);
+      this.progress.value = { ...this.progress.value, state: "ready" };
+    } catch (error) {
+      if (signal.aborted) return;
+      // It was removed meanwhile: the next attempt begins another one.
+      if (error instanceof NotFound && error.data.field === "deploy") this.deploy = undefined;
+      this.progress.value = { ...this.progress.value, state: "failed", error };
+    }
+  }
+
+  /** Ends the work, and deletes what was uploaded. */
+  async cancel(): Promise<void> {
+    this.stop();
+    const { deploy } = this;
+    if (deploy === undefined) return;
+    await this.#client
+      .call("static-bucket_deploy_delete", { name: this.bucket, deploy })
+      .catch((error: unknown) => {
+        if (!(error instanceof NotFound)) throw error;
+      });
+  }
+
+  /** Ends the work. */
+  stop(): void {
+    this.#abort.abort();
+    if (publication.peek() === this) publication.value = undefined;
+  }
+
+  get isBusy(): boolean {
+    const { state } = this.progress.peek();
+    return state === "reading" || state === "uploading";
+  }
+
+  /** Whether it failed because somebody else deploys to the bucket. */
+  get isBlocked(): boolean {
+    const { error } = this.progress.value;
+    return error instanceof RpcError && error.data.reason === "deploy_open";
+  }
+
+  async #read(signal: AbortSignal): Promise<Digest[]> {
+    const { files } = this.site;
+    this.#start("reading", files);
+    const digests: Digest[] = [];
+    for (const { path, size, pieces } of files) {
+      const hash = new Sha256();
+      for await (const piece of pieces()) {
+        signal.throwIfAborted();
+        hash.update(piece);
+        this.#add({ bytes: piece.length });
+      }
+      signal.throwIfAborted();
+      digests.push({ path, size, sha256: hash.digest() });
+      this.#add({ files: 1 });
+    }
+    return digests;
+  }
+
+  #begin(force: boolean, signal: AbortSignal) {
+    const { bucket: name, site } = this;
+    return this.#client.call("static-bucket_deploy_begin", { name, note: site.name, force }, { signal });
+  }
+
+  async #fill(deploy: string, digests: readonly Digest[], signal: AbortSignal): Promise<void> {
+    const missing = new Set(await this.#declare(deploy, digests, signal));
+    const files = this.site.files.filter(({ path }) => missing.has(path));
+    this.#start("uploading", files);
+    await this.#upload(deploy, files, signal);
+    const [wrong] = await this.#declare(
+      deploy,
+      digests.filter(({ path }) => missing.has(path)),
+      signal,
+    );
+    if (wrong !== undefined) throw new Error(t.bucketTabs.otherContent(wrong));
+  }
+
+  /** Returns the paths of the files that the deploy does not have. */
+  async #declare(deploy: string, digests: readonly Digest[], signal: AbortSignal): Promise<string[]> {
+    const missing: string[] = [];
+    for (let at = 0; at < digests.length; at += maxPerCall) {
+      const params = { name: this.bucket, deploy, files: digests.slice(at, at + maxPerCall) };
+      const call = () => this.#client.call("static-bucket_deploy_add", params, { signal });
+      missing.push(...(await untilReachable(call, signal)).missing);
+    }
+    return missing;
+  }
+
+  async #upload(deploy: string, files: readonly SiteFile[], signal: AbortSignal): Promise<void> {
+    const target = this.#client.bucket(`${this.bucket}@${deploy}`);
+    const waiting = [...files];
+    const ending = new AbortController();
+    const end = () => ending.abort();
+    signal.addEventListener("abort", end);
+    const work = async () => {
+      for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+        ending.signal.throwIfAborted();
+        let sent = 0;
+        const onProgress = (bytes: number) => {
+          this.#add({ bytes: bytes - sent });
+          sent = bytes;
+        };
+        await target.upload(file.path, await file.blob(), { signal: ending.signal, onProgress, retry: true });
+        this.#add({ files: 1, bytes: file.size - sent });
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: maxUploads }, work));
+    } finally {
+      // After a failure, the other uploads end too.
+      end();
+      signal.removeEventListener("abort", end);
+    }
+  }
+
+  #start(state: Progress["state"], files: readonly SiteFile[]): void {
+    const allBytes = files.reduce((sum, { size }) => sum + size, 0);
+    this.progress.value = { state, files: 0, allFiles: files.length, bytes: 0, allBytes };
+  }
+
+  #add({ files = 0, bytes = 0 }: { readonly files?: number; readonly bytes?: number }): void {
+    const before = this.progress.peek();
+    this.progress.value = { ...before, files: before.files + files, bytes: before.bytes + bytes };
+  }
+}
+
+/** The one that is under way, or waits for its publication. */
+export const publication = signal<Publication | undefined>(undefined);
+
+onSessionEnd(() => publication.peek()?.stop());
+
+registerUnsavedWork(() => (publication.peek()?.isBusy ? t.bucketTabs.deployUnderWay : undefined));
