@@ -20,12 +20,16 @@ import { formatCode, headOf, type LinkFields, type LinkKind, parseCode } from ".
 const maxStored: LinkBounds = { links: 10_000, pathsBytes: 16 * 1024 * 1024 };
 /** The longest life of a link. */
 export const maxLinkSeconds = 366 * 86_400;
+/** The end of a link that ends with its target and its token alone. Codes have no room for a later one. */
+const noEndSeconds = 0xffff_ffff;
 const secretBytes = 32;
 const idBytes = 12;
 
 /** LinkTarget is the one thing that a link opens, and for what. */
 interface LinkTarget extends SignedTarget {
   readonly kind: LinkKind;
+  /** Whether it may be one without an end. */
+  readonly mayBeEndless?: boolean;
   /** Of an archive: what of the folder is in it, relative to the folder; all of it if undefined. */
   readonly paths?: readonly string[] | undefined;
   /** Of a preview: how often the tree of the deploy has been exchanged. */
@@ -34,6 +38,7 @@ interface LinkTarget extends SignedTarget {
 
 /** LinkTerms are the conditions of a new link. */
 interface LinkTerms {
+  /** Infinity for a link that ends with its target and its token alone: the same caller always gets the same one. */
   readonly expiresInSeconds: number;
   /** How many downloads or uploads it is good for. */
   readonly maxUses?: number | undefined;
@@ -119,7 +124,13 @@ export class Links {
     );
     const id = isStored ? randomBytes(idBytes).toString("base64url") : undefined;
     const { kind, exchanges } = target;
-    const fields = { kind, tokenId: row.id, expires: Math.floor(end / 1000), id, exchanges };
+    const fields = {
+      kind,
+      tokenId: row.id,
+      expires: Math.min(Math.floor(end / 1000), noEndSeconds),
+      id,
+      exchanges,
+    };
     const expires = fields.expires * 1000;
     if (id !== undefined) await this.#store(caller, target, { ...terms, id, created, expires });
     const { generation } = await links.state(row.id, { bucketId: target.bucket.id, id: id ?? "" });
@@ -156,7 +167,7 @@ export class Links {
     if (!isRight || !isOwnSecret || token === undefined || bucket === undefined) return unknown;
     const leftMs = code.expires * 1000 - this.#database.clock.now();
     // The server makes no link that is valid for longer: somebody who has the key has made this one.
-    if (leftMs > maxLinkSeconds * 1000) return unknown;
+    if (leftMs > maxLinkSeconds * 1000 && target.mayBeEndless !== true) return unknown;
     if (leftMs <= 0) return { state: "expired" };
     if (code.id !== undefined && stored === undefined) return { state: "revoked" };
     const owner = ownerOf(token);

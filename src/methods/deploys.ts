@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Caller } from "../auth/caller.ts";
 import { authorise, inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
-import type { Deploy } from "../buckets/history/deploy-record.ts";
+import { type Deploy, namedDeploy, previewNameForm } from "../buckets/history/deploy-record.ts";
 import type { SwitchResult } from "../buckets/history/deploys.ts";
 import { treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
@@ -29,6 +29,7 @@ const record = z
     made_at: z.int(),
     by: z.string(),
     note: z.string(),
+    preview: z.string().nullable(),
     files: z.int().nullable(),
     bytes: z.int().nullable(),
     published_at: z.int().nullable(),
@@ -52,6 +53,7 @@ const shown = {
   made_at: 1794700000000,
   by: "root",
   note: "spring release",
+  preview: null,
   files: 1,
   bytes: 5,
   published_at: 1794700000000,
@@ -62,13 +64,26 @@ const shown = {
 const mayDeploy = ({ name }: { readonly name: string }) =>
   inBucket(name, "static_bucket_file.write", "static_bucket_file.delete");
 
-function toRecord({ id, at, by, username, state, note, files, bytes, published_at, changed }: Deploy) {
+function toRecord({
+  id,
+  at,
+  by,
+  username,
+  state,
+  note,
+  preview,
+  files,
+  bytes,
+  published_at,
+  changed,
+}: Deploy) {
   return {
     deploy: id,
     state,
     made_at: at,
     by: username ?? by,
     note,
+    preview: preview ?? null,
     files,
     bytes,
     published_at,
@@ -89,6 +104,13 @@ export const deploys = {
         .max(maxNoteChars)
         .nullish()
         .describe("a note for people; `static-bucket_deploy_list` shows it"),
+      preview: z
+        .string()
+        .regex(previewNameForm, "must have 1 to 63 characters, of a-z, 0-9 and - within it")
+        .nullish()
+        .describe(
+          "a name, such as that of a branch: all deploys of the name have one preview address, which shows the newest. Once that one is complete, it takes the place of an unpublished deploy of the name, which is deleted",
+        ),
       force: z
         .boolean()
         .nullish()
@@ -96,16 +118,21 @@ export const deploys = {
           "true: begin even while another deploy of the bucket is being filled, which is otherwise refused (`data.reason` `deploy_open`)",
         ),
     },
-    logged: ["name"],
+    logged: ["name", "preview"],
     result: record,
     fails: ["InvalidInput", "NotFound", "IoError", "Other"],
     example: {
       params: { token: "<SUPER_TOKEN>", name: "site", note: "spring release" },
       result: { ...shown, state: "open", files: null, bytes: null, published_at: null },
     },
-    run: async ({ buckets, caller, audit }, { name, note, force }) => {
+    run: async ({ buckets, caller, audit }, { name, note, preview, force }) => {
       const bucket = await buckets.require(name);
-      const maker = { by: caller.key, username: caller.username, note: note ?? "" };
+      const maker = {
+        by: caller.key,
+        username: caller.username,
+        note: note ?? "",
+        ...(preview != null && { preview }),
+      };
       const made = await buckets.deploys.begin(bucket, maker, { force: force ?? false });
       audit("deploy.begun", { bucket: name, deploy: made.id });
       return toRecord(made);
@@ -205,7 +232,7 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_preview": method({
-    doc: "Makes a preview address: anyone with the address can see the deploy before it is published. The address ends at `expires` (Unix milliseconds), when the deploy is published, rolled back to or deleted, and with the token of this call. With `at_root` a browser that opens the address shows the deploy at the root of the host, like the published site. It does so for an hour, or until it opens `/node/preview/`. The root is that of `host`, or the HTTP root if `host` is null. An open deploy accepts no more files after this call.",
+    doc: "Makes a preview address: anyone with the address can see the deploy before it is published. The address ends at `expires` (Unix milliseconds), when the deploy is published, rolled back to or deleted, and with the token of this call. With `at_root` a browser that opens the address shows the deploy at the root of the host, like the published site. It does so for an hour, or until it opens `/node/preview/`. The root is that of `host`, or the HTTP root if `host` is null. An open deploy accepts no more files after this call. For a deploy with a preview name, and without `expires_in`, the address is the same for all deploys of the name: it shows the newest, and ends when none waits for its publication, or with the token.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
     secretResult: true,
     effect: "changes",
@@ -238,17 +265,19 @@ export const deploys = {
     },
     run: async ({ buckets, links, caller, audit }, { name, deploy, expires_in }) => {
       const bucket = await buckets.require(name);
-      const { state, exchanges = 0 } = await sealOpen({ buckets, caller }, bucket, deploy);
+      const { state, exchanges = 0, preview } = await sealOpen({ buckets, caller }, bucket, deploy);
       if (state === "published")
         throw new Fault("InvalidInput", "the deploy is published, so there is nothing to preview", {
           field: "deploy",
         });
-      const target = { kind: "preview", bucket, path: deploy, exchanges } as const;
+      const isStable = preview !== undefined && state === "ready" && expires_in == null;
+      const path = isStable ? namedDeploy(preview) : deploy;
+      const target = { kind: "preview", bucket, path, exchanges: isStable ? 0 : exchanges } as const;
       const { code, expires } = await links.make(caller, target, {
-        expiresInSeconds: expires_in ?? 7 * daySeconds,
+        expiresInSeconds: isStable ? Number.POSITIVE_INFINITY : (expires_in ?? 7 * daySeconds),
       });
       audit("deploy.shown", { bucket: name, deploy, expires });
-      const address = `/node/preview/${code}/${encodeURIComponent(name)}@${deploy}/`;
+      const address = `/node/preview/${code}/${encodeURIComponent(name)}@${path}/`;
       return { address, ...rootOf(bucket), expires };
     },
   }),

@@ -229,6 +229,16 @@ story(
     expect(published.stderr).toContain("note: _redirects:1: ");
     expect((await held())["index.html"]).toBe("new");
 
+    const named = [];
+    for (const text of ["a", "b"]) {
+      await fill(local, { "index.html": text });
+      named.push((await run("deploy", local, "site", "--preview", "branch-1")).stdout);
+    }
+    expect(named[0]).toBe(named[1] ?? "");
+    expect(await (await fetch(named[0]?.trim() ?? "")).text()).toBe("b");
+    const wrong = await run("deploy", local, "site", "--preview", "Feature/Login");
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("such as feature-login")]);
+
     // A bucket with a host name is previewed there, where a browser sees the site as it will be.
     expect((await run("buckets", "update", "site", "--host", "site.example")).code).toBe(0);
     const atHost = await run("deploy", local, "site", "--preview");

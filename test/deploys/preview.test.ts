@@ -112,3 +112,47 @@ describe("a preview", () => {
     expect((await fetch(node.url + address)).status).toBe(404);
   });
 });
+
+eachStore("all deploys of a preview name have one address, which shows the newest", async (store) => {
+  await using node = await testNode(store);
+  const site = await deploySite(node);
+  await site.deploy({ "index.html": "published" });
+  const preview = "feature-x";
+  const show = async (text: string, own: string | null = preview) => {
+    const { deploy } = await site.prepare({ "index.html": text }, { preview: own });
+    return { deploy, ...(await site.preview(deploy)) };
+  };
+  const ask = async (address: string) => {
+    const answer = await fetch(node.url + address, { redirect: "manual" });
+    return answer.status === 200 ? answer.text() : answer.status;
+  };
+  const first = await show("one");
+  expect(first.address).toEndWith(`/${node.bucket}@~feature-x/`);
+  expect(await ask(first.address)).toBe("one");
+  const other = await show("other", "feature-xy");
+  const plain = await show("plain", null);
+  const second = await show("two");
+  expect(second.address).toBe(first.address);
+  expect(await ask(first.address)).toBe("two");
+  // The earlier deploy of the name is gone, and nothing else is.
+  const waiting = (await site.list()).filter(({ state }) => state === "ready");
+  expect(waiting.map(({ deploy }) => deploy).sort()).toEqual(
+    [other.deploy, plain.deploy, second.deploy].sort(),
+  );
+  expect([await ask(other.address), await ask(plain.address)]).toEqual(["other", "plain"]);
+  // The code of one name opens no other one, and no deploy by its id.
+  expect(await ask(first.address.replace("~feature-x/", "~feature-xy/"))).toBe(404);
+  expect(await ask(first.address.replace("~feature-x/", `${plain.deploy}/`))).toBe(404);
+
+  await site.publish(second.deploy);
+  expect(await ask(first.address)).toBe(303);
+  const third = await show("three");
+  expect([third.address, await ask(first.address)]).toEqual([first.address, "three"]);
+  await site.remove(third.deploy);
+  await site.publish(plain.deploy);
+  expect(await ask(first.address)).toBe(404);
+  for (const name of ["", "-a", "a-", "Feature", "a/b", "a".repeat(64)]) {
+    const refused = await site.refused("begin", { preview: name });
+    expect([name, refused.data]).toMatchObject([name, { field: "preview" }]);
+  }
+});

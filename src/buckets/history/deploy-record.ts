@@ -6,13 +6,16 @@ import type { DeployValue } from "../../db/rows/entry-values.ts";
 const deploysFolder = "~deploys";
 const idForm = /^[a-z0-9]{10}$/;
 const idTimeChars = 8;
+/** previewNameForm is the form of a name with a stable preview address: part of a URL, and as long as a label of DNS. */
+export const previewNameForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const namedMark = "~";
 
 /** Deploy is a tree of a bucket that is published, was published, or is being prepared. */
 export interface Deploy extends DeployValue {
   readonly id: string;
 }
 
-/** DeployTarget is what an address names: a bucket, or with `site@id` a deploy of it. */
+/** DeployTarget is what an address names: a bucket, or with `site@id` a deploy of it, or with `site@~name` the newest one of a name. */
 interface DeployTarget {
   readonly bucket: string;
   readonly deploy: string | undefined;
@@ -22,7 +25,19 @@ interface DeployTarget {
 export function parseDeployTarget(name: string): DeployTarget {
   const at = name.lastIndexOf("@");
   const deploy = at === -1 ? "" : name.slice(at + 1);
-  return idForm.test(deploy) ? { bucket: name.slice(0, at), deploy } : { bucket: name, deploy: undefined };
+  const isDeploy = idForm.test(deploy) || previewNameOf(deploy) !== undefined;
+  return isDeploy ? { bucket: name.slice(0, at), deploy } : { bucket: name, deploy: undefined };
+}
+
+/** namedDeploy returns what stands for the newest deploy of a preview name in the place of an id. */
+export function namedDeploy(name: string): string {
+  return namedMark + name;
+}
+
+/** previewNameOf returns the preview name that stands in the place of an id; undefined for an id. */
+export function previewNameOf(deploy: string): string | undefined {
+  const name = deploy.slice(namedMark.length);
+  return deploy.startsWith(namedMark) && previewNameForm.test(name) ? name : undefined;
 }
 
 /** nameOfDeploy names a deploy as addresses and the log do. */

@@ -41,6 +41,8 @@ interface DeployMaker {
   readonly by: string;
   readonly username: string | null;
   readonly note: string;
+  /** The name of its stable preview address. */
+  readonly preview?: string;
 }
 
 /** SwitchResult is the outcome of a switch. */
@@ -170,12 +172,37 @@ export class Deploys {
     return { id, ...value };
   }
 
-  /** seal ends the filling of a deploy, which is shown to others from now on. */
-  async seal(bucket: BucketLocation, id: string): Promise<Deploy> {
-    const value = await this.#update(bucket, id, (deploy) =>
-      deploy.state === "open" ? { ...deploy, state: "ready" } : deploy,
-    );
+  /**
+   * seal ends the filling of a deploy, which is shown to others from now on. A deploy with a preview name takes the place of the one
+   * that had the name, which is deleted.
+   */
+  async seal({ name, path }: BucketLocation, id: string): Promise<Deploy> {
+    const value = await this.#rows.change(path, async ({ rows, write, drop }) => {
+      const deploy = rows.get(id);
+      if (deploy === undefined) throw noDeploy(id);
+      if (deploy.state !== "open") return deploy;
+      const sealed = { ...deploy, state: "ready" } as const;
+      await write(id, sealed);
+      if (deploy.preview === undefined) return sealed;
+      for (const [other, { state, preview, place, switching }] of rows) {
+        if (state !== "ready" || preview !== deploy.preview || place === null || switching !== undefined)
+          continue;
+        await write(other, undefined);
+        await drop({ place, deploy: nameOfDeploy(name, other) });
+      }
+      return sealed;
+    });
+    if (value.preview !== undefined) void this.maintenance.discardDropped();
     return { id, ...value };
+  }
+
+  /** named returns the deploy that a preview name stands for: the newest that waits for its publication, else the published one. */
+  async named({ path }: BucketLocation, name: string): Promise<Deploy | undefined> {
+    const rows = [...(await this.#rows.list(path))].filter(([, { preview }]) => preview === name);
+    const deploys = rows.map(([id, value]) => ({ id, ...value })).sort(byPublication);
+    return (
+      deploys.find(({ state }) => state === "ready") ?? deploys.find(({ state }) => state === "published")
+    );
   }
 
   /** check compares a deploy with the published files. It lists at most `maxFirst` changes. */

@@ -3,6 +3,7 @@ import { visible } from "../../base/visible-text.ts";
 import { ClientError, type NodeServerClient, NotFound, RpcError } from "../../client/index.ts";
 import { command, exitCodes, type Options, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { reportCertificates } from "../status/certs.ts";
@@ -26,11 +27,30 @@ import { checkDeploy, errorsIn, previewAddress, publishedAddress, reportProblems
 
 const deployOptions = [
   ...remoteJson,
-  ["--preview", "print a preview address instead of publishing"],
+  [
+    "--preview [name]",
+    "print a preview address instead of publishing; with a name, one for all deploys of the name",
+    { parse: parsePreviewName },
+  ],
   ["--note <text>", "a note for `deploys`, such as a commit"],
   ["--force", "begin even if someone else is deploying to the bucket"],
   ...skipOptions,
 ] as const;
+
+/** The name of a branch often has other characters. */
+function parsePreviewName(text: string): string {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return text;
+  const near = text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, "");
+  const advice = near === "" ? "" : `, such as ${near}`;
+  throw new WrongUsage(
+    `--preview ${visible(text)}: a name has 1 to 63 characters, of a-z, 0-9 and - within it${advice}; the folder and the bucket come before --preview`,
+  );
+}
+
 type DeployOptions = Options<typeof deployOptions>;
 
 /** Deploying is a folder on its way to a bucket. */
@@ -110,7 +130,8 @@ async function deployOnce(
 
 /** Begins a deploy. One that an earlier process of this user left behind half filled is deleted first. */
 async function begin({ client, bucket, options }: Deploying, { leftDeploy }: LockContext): Promise<string> {
-  const params = { name: bucket, note: options.note, force: options.force };
+  const preview = typeof options.preview === "string" ? options.preview : undefined;
+  const params = { name: bucket, note: options.note, preview, force: options.force };
   try {
     return (await client.call("static-bucket_deploy_begin", params)).deploy;
   } catch (error) {

@@ -80,16 +80,20 @@ async function list(ctx: Context, client: NodeServerClient, bucket: string): Pro
     json: found,
     table: {
       head: ["DEPLOY", "STATE", "PUBLISHED", "MADE", "BY", "FILES", "SIZE", "NOTE"],
-      rows: found.map(({ deploy, state, changed, published_at, made_at, by, files, bytes, note }) => [
-        deploy,
-        changed ? `${state}, changed` : state,
-        published_at === null ? "-" : timeCell(ctx, published_at),
-        timeCell(ctx, made_at),
-        by,
-        files === null ? "-" : countCell(ctx, files),
-        bytes === null ? "-" : sizeCell(ctx, bytes),
-        note,
-      ]),
+      rows: found.map(
+        ({ deploy, state, preview, changed, published_at, made_at, by, files, bytes, note }) => [
+          deploy,
+          [state, ...(changed ? ["changed"] : []), ...(preview === null ? [] : [`preview ${preview}`])].join(
+            ", ",
+          ),
+          published_at === null ? "-" : timeCell(ctx, published_at),
+          timeCell(ctx, made_at),
+          by,
+          files === null ? "-" : countCell(ctx, files),
+          bytes === null ? "-" : sizeCell(ctx, bytes),
+          note,
+        ],
+      ),
     },
   };
 }

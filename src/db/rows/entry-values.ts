@@ -71,6 +71,8 @@ export interface DeployValue {
   readonly by: string;
   readonly username: string | null;
   readonly note: string;
+  /** The name of its stable preview address; missing if it has none. */
+  readonly preview?: string;
   /** When something was last put into it. */
   readonly touched: number;
   readonly published_at: number | null;

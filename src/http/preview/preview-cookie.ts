@@ -30,7 +30,7 @@ export function hasPreviewCookie({ headers }: Request): boolean {
 export function previewCookieOf(request: Request): PreviewCookie | undefined {
   const [value = ""] = cookiesOf(request, cookieName(request));
   if (value.length > maxValueChars) return undefined;
-  const [, code = "", target = ""] = /^([^/]+)\/([\w.@-]+)$/.exec(value) ?? [];
+  const [, code = "", target = ""] = /^([^/]+)\/([\w.@~-]+)$/.exec(value) ?? [];
   const { bucket, deploy } = parseDeployTarget(target);
   if (deploy === undefined || parseCode(code)?.kind !== "preview") return undefined;
   return { code, bucket, deploy };

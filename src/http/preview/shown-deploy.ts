@@ -1,5 +1,5 @@
 import type { Buckets } from "../../buckets/buckets.ts";
-import { noDeploy } from "../../buckets/history/deploy-record.ts";
+import { noDeploy, previewNameOf } from "../../buckets/history/deploy-record.ts";
 import type { ShownTree } from "../../buckets/history/deploys.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Lease } from "../../rpc/method.ts";
@@ -13,6 +13,7 @@ interface PreviewLink {
   readonly code: string;
   /** Undefined if there is none of the name. */
   readonly bucket: Bucket | undefined;
+  /** An id, or what `namedDeploy` returns. */
   readonly deploy: string;
 }
 
@@ -41,17 +42,20 @@ export async function findShown(
   { code, bucket, deploy }: PreviewLink,
   { services: { buckets, links }, authenticator }: Lease<Services>,
 ): Promise<ShownDeploy | EndedPreview | { readonly state: "expired" | "unknown" }> {
-  const target = { kind: "preview", bucket, path: deploy } as const;
+  const name = previewNameOf(deploy);
+  const target = { kind: "preview", bucket, path: deploy, mayBeEndless: name !== undefined } as const;
   const verdict = await links.check(code, target, authenticator);
   if (verdict.state === "expired") return { state: "expired" };
-  const tree =
-    verdict.state === "valid" && bucket?.enable ? await buckets.deploys.shownTree(bucket, deploy) : undefined;
-  if (verdict.state !== "valid" || tree === undefined || bucket === undefined) return { state: "unknown" };
+  if (verdict.state !== "valid" || !bucket?.enable) return { state: "unknown" };
+  const id = name === undefined ? deploy : (await buckets.deploys.named(bucket, name))?.id;
+  const tree = id === undefined ? undefined : await buckets.deploys.shownTree(bucket, id);
+  if (id === undefined || tree === undefined) return { state: "unknown" };
   const { isPublished, exchanges } = tree;
-  if (isPublished || exchanges !== verdict.link.exchanges) return { state: "ended", bucket, isPublished };
+  const isOther = name === undefined && exchanges !== verdict.link.exchanges;
+  if (isPublished || isOther) return { state: "ended", bucket, isPublished };
   const assertPresent = async () => {
-    const now = await buckets.deploys.shownTree(bucket, deploy);
-    if (now?.location.path !== tree.location.path) throw noDeploy(deploy);
+    const now = await buckets.deploys.shownTree(bucket, id);
+    if (now?.location.path !== tree.location.path) throw noDeploy(id);
   };
   return { state: "valid", bucket, tree, buckets, assertPresent };
 }

@@ -131,6 +131,9 @@ export const bucketTabs = {
   previewTitle: (what: string) => `Preview of ${what}`,
   previewText: (until: string) =>
     `Anyone with the link can see this deploy until ${until}. It is not published.`,
+  previewName: (name: string) => `Preview ${name}`,
+  stablePreviewText: (name: string) =>
+    `Anyone with the link can see the newest deploy with the preview name ${name}. The link stays the same for all of them, until none waits for its publication.`,
   openPreview: "Open preview",
   noDeploys:
     "This bucket has no deploys yet. A deploy uploads a whole folder and publishes it at once. You can preview it first and roll back later.",

@@ -123,6 +123,9 @@ export const bucketTabs: typeof en = {
   sealText: "预览后，此部署不再接收文件，正在进行的上传会失败。",
   previewTitle: (what) => `预览 ${what}`,
   previewText: (until) => `任何获得此链接的人在 ${until} 之前都能看到此部署。此部署尚未发布。`,
+  previewName: (name) => `预览 ${name}`,
+  stablePreviewText: (name) =>
+    `任何获得此链接的人都能看到预览名为 ${name} 的最新部署。同名部署始终使用此链接，直到没有待发布的同名部署。`,
   openPreview: "打开预览",
   noDeploys: "此存储桶还没有部署。部署会上传整个文件夹并一次性发布，可先预览，之后也能回滚。",
   howToDeploy: "在已登录 <server> 的电脑上执行（<login>）：",

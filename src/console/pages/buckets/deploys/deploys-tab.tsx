@@ -150,6 +150,7 @@ export function DeploysTab({ name }: { readonly name: string }) {
                   name={name}
                   deploy={previewed.deploy}
                   label={labelOf(previewed)}
+                  preview={previewed.state === "previous" ? null : previewed.preview}
                   onClose={() => {
                     setPreviewed(undefined);
                     // A deploy that was being filled takes no more files now.
@@ -231,9 +232,10 @@ function columnsOf(actionsOf: (deploy: Deploy) => readonly MenuItem[]): Readonly
       id: "state",
       title: t.bucketTabs.state,
       stacked: "line",
-      cell: ({ state, changed }) => (
+      cell: ({ state, changed, preview }) => (
         <span class="row">
           <StateBadge state={state} />
+          {preview !== null && <span class="badge">{t.bucketTabs.previewName(preview)}</span>}
           {state === "published" && changed && (
             <span class="badge warn" title={t.bucketTabs.changedHint}>
               {t.bucketTabs.changed}
@@ -367,11 +369,13 @@ interface PreviewDialogProps {
   /** Its id. */
   readonly deploy: string;
   readonly label: string;
+  /** The name of its stable address. */
+  readonly preview: string | null;
   readonly onClose: () => void;
 }
 
 /** Address at which a deploy can be looked at. */
-function PreviewDialog({ name, deploy, label, onClose }: PreviewDialogProps) {
+function PreviewDialog({ name, deploy, label, preview: stable, onClose }: PreviewDialogProps) {
   const preview = useCall("static-bucket_deploy_preview", { name, deploy });
   return (
     <Dialog title={t.bucketTabs.previewTitle(label)} onClose={onClose}>
@@ -380,7 +384,11 @@ function PreviewDialog({ name, deploy, label, onClose }: PreviewDialogProps) {
           const address = (host === null ? serverUrl : onHost(serverUrl, host)) + path;
           return (
             <>
-              <p class="dialog-text">{t.bucketTabs.previewText(time(expires))}</p>
+              <p class="dialog-text">
+                {stable === null
+                  ? t.bucketTabs.previewText(time(expires))
+                  : t.bucketTabs.stablePreviewText(stable)}
+              </p>
               <div class="row command">
                 <code>{address}</code>
                 <CopyButton text={address} />
