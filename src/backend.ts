@@ -8,6 +8,8 @@ import { Authenticator } from "./auth/authenticator.ts";
 import { S3Secrets } from "./auth/credentials.ts";
 import type { FailureLimiter } from "./auth/failure-limiter.ts";
 import { type PasswordCost, Passwords } from "./auth/passwords.ts";
+import { SecondFactors } from "./auth/second-factor.ts";
+import { Sessions } from "./auth/sessions.ts";
 import { ensureSuperToken, type SuperCredentials, superTokenRolls } from "./auth/super-token.ts";
 import { TokenUses } from "./auth/token-uses.ts";
 import { Tokens } from "./auth/tokens.ts";
@@ -68,11 +70,14 @@ interface OpenedBackend {
   readonly buckets: Buckets;
   readonly links: Links;
   readonly s3Secrets: S3Secrets;
+  readonly secondFactors: SecondFactors;
 }
 
 type ServicesOfBackend =
   | "serverUuid"
   | "storeId"
+  | "sessions"
+  | "secondFactors"
   | "tokens"
   | "agents"
   | "buckets"
@@ -254,7 +259,18 @@ export class BackendPart implements Part<BackendSettings> {
       const links = new Links(database, { passwordCost, key: linkKey, serverUuid, log: this.#log });
       await links.examine();
       const s3Secrets = new S3Secrets(linkKey);
-      return this.#assemble({ settings, serverUuid, storeId, database, buckets, links, s3Secrets });
+      const { clock } = this.#options.services;
+      const secondFactors = new SecondFactors(database, { clock, linkKey });
+      return this.#assemble({
+        settings,
+        serverUuid,
+        storeId,
+        database,
+        buckets,
+        links,
+        s3Secrets,
+        secondFactors,
+      });
     } catch (error) {
       const named = await database.namingDamage(error);
       await buckets.close();
@@ -299,7 +315,7 @@ export class BackendPart implements Part<BackendSettings> {
 
   /** Makes the services of what is open. */
   #assemble(opened: OpenedBackend): Backend {
-    const { settings, serverUuid, storeId, database, buckets, links, s3Secrets } = opened;
+    const { settings, serverUuid, storeId, database, buckets, links, s3Secrets, secondFactors } = opened;
     const { hub, audit, configPath, services, passwordCost, failures } = this.#options;
     const { maxResponseBytes, onTokensChanged } = this.#options;
     const { clock } = services;
@@ -307,6 +323,7 @@ export class BackendPart implements Part<BackendSettings> {
       onTokensChanged();
       database.notifications.send("tokens");
     };
+    const sessions = new Sessions(database, { clock, onChanged });
     const uses = new TokenUses(database.tokenUses, { log: hub.logger("token"), clock });
     const sqlTimeoutMs = settings.database.sql_timeout_ms;
     return {
@@ -316,6 +333,8 @@ export class BackendPart implements Part<BackendSettings> {
         ...services,
         serverUuid,
         storeId,
+        sessions,
+        secondFactors,
         tokens: new Tokens(database, { uses, s3Secrets, onChanged, passwordCost }),
         agents: new Agents(database),
         buckets,
@@ -331,6 +350,8 @@ export class BackendPart implements Part<BackendSettings> {
         uses,
         audit,
         s3Secrets,
+        sessions,
+        secondFactors,
         clock,
       }),
       tokenUses: uses,

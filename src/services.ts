@@ -1,4 +1,6 @@
 import type { Agents } from "./agents/agents.ts";
+import type { SecondFactors } from "./auth/second-factor.ts";
+import type { Sessions } from "./auth/sessions.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { Clock } from "./base/clock.ts";
 import type { Buckets } from "./buckets/buckets.ts";
@@ -47,6 +49,8 @@ export interface Services {
   /** Where the server speaks S3 at present. */
   s3(): { readonly host: string | undefined; readonly listener: string | undefined };
   readonly tokens: Tokens;
+  readonly sessions: Sessions;
+  readonly secondFactors: SecondFactors;
   readonly agents: Agents;
   readonly buckets: Buckets;
   /** Signed links to files of buckets. */

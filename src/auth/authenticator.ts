@@ -3,9 +3,11 @@
 // between which a token is valid, and returns a Caller (caller.ts); http/request/authentication.ts reads the headers
 // for Basic and Bearer. need.ts compares its limits (limit.ts, also their JSON; permission.ts has the names) with what
 // a method requires, and throws Denied. tokens.ts makes and changes tokens, with the rules for their names;
-// super-token.ts makes the first one. audit-log.ts records every change, token-uses.ts when a token was used.
+// super-token.ts makes the first one. sessions.ts has what stands for a user name and a password
+// in the console, second-factor.ts the codes that are asked for with a password. audit-log.ts records every change, token-uses.ts when a token was used.
 
 import type { Clock } from "../base/clock.ts";
+import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/rows/token-rows.ts";
 import type { LogHub } from "../log/hub.ts";
@@ -24,6 +26,8 @@ import type { FailureLimiter } from "./failure-limiter.ts";
 import { toLimits } from "./limit.ts";
 import { anyToken, authorise, Denied, isOpen, type Need, superTokenRequired } from "./need.ts";
 import type { Passwords } from "./passwords.ts";
+import type { SecondFactors } from "./second-factor.ts";
+import { type Sessions, sessionIdOf } from "./sessions.ts";
 import type { TokenUses } from "./token-uses.ts";
 
 /** CredentialsRejected is thrown for an unknown name or a wrong secret or password. */
@@ -32,8 +36,9 @@ export class CredentialsRejected extends Denied {
     detail: string,
     /** How long the answer must be held back, because its address guesses. */
     readonly delayMs: number,
+    reason: "invalid_credentials" | "wrong_code" = "invalid_credentials",
   ) {
-    super("invalid_credentials", detail);
+    super(reason, detail);
   }
 }
 
@@ -54,6 +59,11 @@ interface SignedCredentials {
   isSignedWith(secret: string): boolean;
 }
 
+/** Proven is a token whose credentials are right, and the form that they had. */
+interface Proven extends Pick<Caller, "by" | "session"> {
+  readonly row: TokenRow;
+}
+
 /** RejectedName is what the log names of refused credentials. */
 type RejectedName = Pick<SignInFailure, "token_key" | "username" | "link">;
 
@@ -65,6 +75,8 @@ interface AuthenticatorOptions {
   readonly uses: TokenUses;
   readonly audit: AuditLog;
   readonly s3Secrets: S3Secrets;
+  readonly sessions: Sessions;
+  readonly secondFactors: SecondFactors;
   readonly clock: Clock;
 }
 
@@ -77,11 +89,14 @@ export class Authenticator {
   readonly #log;
   readonly #audit: AuditLog;
   readonly #s3Secrets: S3Secrets;
+  readonly #sessions: Sessions;
+  readonly #secondFactors: SecondFactors;
   readonly #clock: Clock;
   /** Cached rows come back as the same objects; their limits are read once. */
   readonly #callers = new WeakMap<TokenRow, Caller>();
 
-  constructor({ database, passwords, failures, hub, uses, audit, s3Secrets, clock }: AuthenticatorOptions) {
+  constructor(options: AuthenticatorOptions) {
+    const { database, passwords, failures, hub, uses, audit, s3Secrets, sessions, secondFactors } = options;
     this.#database = database;
     this.#passwords = passwords;
     this.#failures = failures;
@@ -89,7 +104,9 @@ export class Authenticator {
     this.#log = hub.logger("token");
     this.#audit = audit;
     this.#s3Secrets = s3Secrets;
-    this.#clock = clock;
+    this.#sessions = sessions;
+    this.#secondFactors = secondFactors;
+    this.#clock = options.clock;
   }
 
   /**
@@ -98,16 +115,16 @@ export class Authenticator {
    */
   authenticateSync(credentials: Credentials, need: Need): Caller | undefined {
     const row = this.#proveSync(credentials);
-    return row && this.#authorised(row, credentials.by, need);
+    return row && this.#authorised({ row, by: credentials.by }, need);
   }
 
   /** authenticate resolves to the caller of the first credentials that are right, if it satisfies `need`; throws Denied otherwise. */
   async authenticate(candidates: Candidates, need: Need, peer: Peer): Promise<Caller> {
     for (const credentials of candidates) {
-      const row = await this.#prove(credentials, peer);
-      if (row === undefined) continue;
-      this.#auditOutside(row, credentials.by, peer);
-      return this.#authorised(row, credentials.by, need);
+      const proven = await this.#prove(credentials, peer);
+      if (proven === undefined) continue;
+      this.#auditOutside(proven, peer);
+      return this.#authorised(proven, need);
     }
     const [first, last = first] = candidates;
     // Unknown names and wrong secrets are answered alike, so that nobody learns whether a token exists.
@@ -124,7 +141,7 @@ export class Authenticator {
     if (row === undefined || !signed.isSignedWith(this.#s3Secrets.secretOf(row))) return undefined;
     // A token that has expired is refused by `authenticateSigned`, which knows the address for the audit.
     const isOutside = outsideLifetime(row, this.#clock.now()) !== undefined;
-    return isOutside ? undefined : this.#authorised(row, "key", anyToken);
+    return isOutside ? undefined : this.#authorised({ row, by: "key" }, anyToken);
   }
 
   /** authenticateSigned resolves to the caller that signed a request; throws Denied if no valid token did. */
@@ -136,12 +153,14 @@ export class Authenticator {
         "no valid token signed the request; `node-server tokens s3` shows the access key and the secret key of a token",
         address,
       );
-    this.#auditOutside(row, "key", { address });
-    return this.#authorised(row, "key", anyToken);
+    const proven: Proven = { row, by: "key" };
+    this.#auditOutside(proven, { address });
+    return this.#authorised(proven, anyToken);
   }
 
-  #authorised(row: TokenRow, by: Caller["by"], need: Need): Caller {
-    const caller = this.#callerOf(row, by);
+  #authorised(proven: Proven, need: Need): Caller {
+    const { row } = proven;
+    const caller = this.#callerOf(proven);
     const now = this.#clock.now();
     const outside = outsideLifetime(row, now);
     if (outside !== undefined) {
@@ -158,7 +177,8 @@ export class Authenticator {
   async assertStillAuthorised(caller: Caller, need: Need): Promise<void> {
     if (isOpen(need)) return;
     const { tokens } = this.#database;
-    this.#assertAuthorises(tokens.cachedByKey(caller.key) ?? (await tokens.byKey(caller.key)), caller, need);
+    const row = tokens.cachedByKey(caller.key) ?? (await tokens.byKey(caller.key));
+    this.#assertAuthorises(await this.#unlessEnded(caller, row), caller, need);
   }
 
   /**
@@ -169,15 +189,22 @@ export class Authenticator {
     asked: ReadonlyArray<{ readonly caller: Caller; readonly need: Need }>,
   ): Promise<boolean[]> {
     const rows = await this.#database.tokens.byKeys(asked.map(({ caller }) => caller.key));
+    const live = await this.#sessions.live(asked.flatMap(({ caller }) => caller.session ?? []));
     return asked.map(({ caller, need }) => {
       try {
-        if (!isOpen(need)) this.#assertAuthorises(rows.get(caller.key), caller, need);
+        const hasEnded = caller.session !== undefined && !live.has(caller.session);
+        if (!isOpen(need)) this.#assertAuthorises(hasEnded ? undefined : rows.get(caller.key), caller, need);
         return true;
       } catch (error) {
         if (error instanceof Denied) return false;
         throw error;
       }
     });
+  }
+
+  /** The token of a caller; undefined if the caller's session has ended. */
+  async #unlessEnded({ session }: Caller, row: TokenRow | undefined): Promise<TokenRow | undefined> {
+    return session === undefined || (await this.#sessions.live([session])).has(session) ? row : undefined;
   }
 
   #assertAuthorises(row: TokenRow | undefined, caller: Caller, need: Need): void {
@@ -187,7 +214,7 @@ export class Authenticator {
         "the token was deleted or changed meanwhile; nothing was changed",
       );
     // A stream that stays open uses its token.
-    this.#authorised(row, caller.by, need);
+    this.#authorised({ row, by: caller.by, session: caller.session }, need);
   }
 
   /** isStillAuthorised returns whether `assertStillAuthorised` would pass. */
@@ -207,6 +234,51 @@ export class Authenticator {
     throw this.#rejected({ link: id }, "Invalid password", peer.address);
   }
 
+  /** Returns the stored hash of the caller's own password if the given one is right; throws CredentialsRejected otherwise. */
+  async proveOwnPassword({ key, username }: Caller, password: string, peer: Peer): Promise<string> {
+    const hash = (await this.#database.tokens.byKey(key))?.passwordHash ?? null;
+    if (username === null || hash === null)
+      throw new Fault("InvalidInput", "this token has no password; the Super Token can give it one", {
+        field: "old_password",
+      });
+    if (await this.#matches({ name: username, proof: password }, hash, peer)) return hash;
+    throw this.#rejected({ username }, "the present password is wrong", peer.address);
+  }
+
+  /** Resolves if the caller's token takes no codes, or this one is right; throws Denied otherwise. A code is used up. */
+  async proveCode({ key, username }: Caller, code: string | undefined, { address }: Peer): Promise<void> {
+    const verdict = await this.#secondFactors.check(key, code);
+    const who = { username: username ?? "" };
+    switch (verdict.kind) {
+      case "off":
+      case "right":
+        return;
+      case "missing":
+        throw new Denied("code_missing", "send the code of your authenticator app, or a recovery code, too");
+      case "blocked":
+        this.#audit.signInFailed({ ...who, address, reason: "too_many_codes" });
+        throw new Denied(
+          "too_many_codes",
+          `too many codes were wrong; try again after ${new Date(verdict.until).toISOString()}, or ask the operator for \`node-server tokens reset\``,
+          { retry_at: verdict.until },
+        );
+      case "wrong":
+        throw this.#rejected(who, "the code is wrong, or was used before", address, "wrong_code");
+    }
+  }
+
+  /** Checks a password, unless too many of the same batch were wrong. */
+  async #matches(
+    login: { readonly name: string; readonly proof: string },
+    hash: string | null,
+    peer: Peer,
+  ): Promise<boolean> {
+    if (peer.failed?.has(login.name, hash)) return false;
+    const isRight = await this.#passwords.matches(login, hash, peer);
+    if (!isRight) peer.failed?.add(login.name, hash);
+    return isRight;
+  }
+
   #proveSync({ by, name, proof }: Credentials): TokenRow | undefined {
     if (by !== "key") return undefined;
     const row = this.#database.tokens.cachedByKey(name);
@@ -219,23 +291,25 @@ export class Authenticator {
   }
 
   /** Reads the whole row only once the secret or password is proven, so that a rejection takes as long for every name. */
-  async #prove({ by, name, proof }: Credentials, peer: Peer): Promise<TokenRow | undefined> {
+  async #prove({ by, name, proof }: Credentials, peer: Peer): Promise<Proven | undefined> {
     const { tokens } = this.#database;
+    const id = by === "key" ? sessionIdOf(name) : undefined;
+    if (id !== undefined) {
+      const proven = await this.#sessions.prove(id, proof, peer.address);
+      return proven && { row: proven.row, by: "username", session: id };
+    }
     if (by === "key") {
       const given = hashSecret(proof);
       const row = await tokens.byKeyWithSecret(name, given);
-      return hashesMatch(given, row?.secretHash ?? noSecretHash) ? row : undefined;
+      const isRight = hashesMatch(given, row?.secretHash ?? noSecretHash);
+      return isRight && row !== undefined ? { row, by } : undefined;
     }
     const stored = await tokens.passwordOf(name);
     const hash = stored?.passwordHash ?? null;
-    if (peer.failed?.has(name, hash)) return undefined;
-    if (!(await this.#passwords.matches({ name, proof }, hash, peer))) {
-      peer.failed?.add(name, hash);
-      return undefined;
-    }
+    if (!(await this.#matches({ name, proof }, hash, peer))) return undefined;
     const row = stored === undefined ? undefined : await tokens.byKey(stored.key);
     // The password was changed, or the token deleted, during the check.
-    return row?.passwordHash === hash ? row : undefined;
+    return row !== undefined && row.passwordHash === hash ? { row, by } : undefined;
   }
 
   /** Reads the whole row only once the signature is proven, as `#prove` does. */
@@ -251,24 +325,30 @@ export class Authenticator {
     return known ?? (await tokens.byKeyWithSecret(key, secretHash));
   }
 
-  #callerOf(row: TokenRow, by: Caller["by"]): Caller {
+  #callerOf(proven: Proven): Caller {
+    const { row, by, session } = proven;
     const known = this.#callers.get(row);
-    if (known?.by === by) return known;
-    const caller = toCaller(row, by);
+    if (known?.by === by && known.session === session) return known;
+    const caller = toCaller(proven);
     this.#callers.set(row, caller);
     return caller;
   }
 
   /** Records the use of a token that has expired or is not valid yet. */
-  #auditOutside(row: TokenRow, by: Caller["by"], { address }: Pick<Peer, "address">): void {
-    const outside = outsideLifetime(row, this.#clock.now());
+  #auditOutside(proven: Proven, { address }: Pick<Peer, "address">): void {
+    const outside = outsideLifetime(proven.row, this.#clock.now());
     if (outside === undefined) return;
-    this.#audit.signInFailed({ ...whoFields(this.#callerOf(row, by)), address, reason: outside.reason });
+    this.#audit.signInFailed({ ...whoFields(this.#callerOf(proven)), address, reason: outside.reason });
   }
 
-  #rejected(who: RejectedName, detail: string, address: string): CredentialsRejected {
+  #rejected(
+    who: RejectedName,
+    detail: string,
+    address: string,
+    reason: "invalid_credentials" | "wrong_code" = "invalid_credentials",
+  ): CredentialsRejected {
     const { delayMs, unlogged } = this.#failures.failed(address);
-    this.#audit.signInFailed({ ...who, address, reason: "invalid_credentials" });
+    this.#audit.signInFailed({ ...who, address, reason });
     if (unlogged !== undefined)
       this.#log.warn("refused credentials", {
         ...who,
@@ -276,7 +356,7 @@ export class Authenticator {
         // Guesses must not fill the log.
         ...(unlogged === 0 ? {} : { not_shown_before: unlogged }),
       });
-    return new CredentialsRejected(detail, delayMs);
+    return new CredentialsRejected(detail, delayMs, reason);
   }
 }
 
@@ -288,9 +368,10 @@ function proofOf(row: TokenRow, by: Caller["by"]): string {
   return (by === "key" ? row.secretHash : row.passwordHash) ?? "";
 }
 
-function toCaller(row: TokenRow, by: Caller["by"]): Caller {
+function toCaller({ row, by, session }: Proven): Caller {
   return {
     by,
+    session,
     isSuper: row.isSuper,
     key: row.key,
     username: row.username,

@@ -5,6 +5,8 @@ import type { Limit } from "./limit.ts";
 export interface Caller {
   /** The form of its credentials. */
   readonly by: "key" | "username";
+  /** The id of the session of a person who has signed in with the user name. */
+  readonly session?: string | undefined;
   readonly isSuper: boolean;
   readonly key: string;
   readonly username: string | null;

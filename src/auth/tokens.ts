@@ -188,6 +188,21 @@ export class Tokens {
     return row.key;
   }
 
+  /** Changes a password that its owner has proven, unless it was changed meanwhile. Returns the new hash. */
+  async changeOwnPassword(
+    key: string,
+    { from, to }: { readonly from: string; readonly to: string },
+  ): Promise<string> {
+    const passwordHash = await hashPassword(to, this.#passwordCost);
+    const row = await this.#database.tokens.byKey(key);
+    if (row === undefined) throw notFound();
+    if (row.passwordHash !== from)
+      throw new Denied("invalid_credentials", "the password was changed meanwhile; nothing was changed");
+    await this.#database.tokens.update(row.id, { passwordHash });
+    this.#changed();
+    return passwordHash;
+  }
+
   async rollSecret(target: string): Promise<KeyAndSecret> {
     const row = await this.#find(target);
     const secret = randomText(secretLength);

@@ -110,6 +110,10 @@ export const faultKinds = {
       invalid_credentials: "no token has this name, or the secret or password is wrong",
       expired: "the credentials are right, but `timestamp_to` of the token has passed",
       not_yet_valid: "the credentials are right, but `timestamp_from` of the token is still to come",
+      code_missing: "the person signs in with a code of an app, too; send it as `code`",
+      wrong_code: "the code is wrong, was used before, or is of another time",
+      too_many_codes:
+        "too many codes were wrong; none is checked before `data.retry_at`, in Unix milliseconds",
       missing_permission:
         "the token is valid but does not hold the permissions that the call needs. `data.permissions` lists the missing ones and `data.scope` their scope, both in the form that `token_explain` takes; without `data.scope`, one of them in any scope is enough. `data.super_token` is true if only the Super Token may make the call. With `field` `timestamp_to`, `data.limit` is the latest time that the new token can have",
     },

@@ -157,6 +157,14 @@ export interface ServerEvents {
   "token.password_changed": { token_key?: string; username?: string; address: string; target_key: string };
   /** A token got a new secret. With `by`, the command of that name gave the Super Token a new key, secret and password, on the server's machine at the time `at`. */
   "token.secret_rolled": { token_key?: string; username?: string; address: string; target_key: string; by?: "roll-super-token"; at?: string };
+  /** A person signed in with a user name and a password, and got a session. `device` is what the client says that it is. */
+  "session.begun": { token_key?: string; username?: string; address: string; device?: string };
+  /** A person signs in with codes of an app, too. */
+  "second_factor.turned_on": { token_key?: string; username?: string; address: string; target_key: string };
+  /** A person signs in without codes of an app again. */
+  "second_factor.turned_off": { token_key?: string; username?: string; address: string; target_key: string };
+  /** Sessions of a token were ended; `count` is their number. */
+  "session.ended": { token_key?: string; username?: string; address: string; target_key: string; count: number };
   /** A bucket was created. */
   "bucket.created": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
   /** The listed `settings` of a bucket were changed. */
@@ -214,7 +222,7 @@ export interface ServerEvents {
   /** A release was installed; the restart follows. */
   "update.requested": { token_key?: string; username?: string; address: string; tag: string };
   /** Credentials were refused. There is at most one entry in ten seconds for a name at an address: `count` is the number of failures, `reason` that of the last one. With `link`, the password of that signed link was wrong. With `other_names`, the failures are of several names, and none is shown. With `other_addresses`, they are from several addresses too, and the last one is shown. */
-  "sign_in.failed": { token_key?: string; username?: string; address: string; link?: string; reason: "invalid_credentials" | "expired" | "not_yet_valid"; count: number; other_names?: true; other_addresses?: true };
+  "sign_in.failed": { token_key?: string; username?: string; address: string; link?: string; reason: "invalid_credentials" | "expired" | "not_yet_valid" | "wrong_code" | "too_many_codes"; count: number; other_names?: true; other_addresses?: true };
   /** A reader of the log, or the log file, was too slow and lost `dropped` entries. Only that reader gets this entry. */
   "log.dropped": { dropped: number };
   /** The server ends a log stream. Only its reader gets this entry, as the last one. */
@@ -296,6 +304,10 @@ export const serverEvents = {
   "token.deleted": "INFO",
   "token.password_changed": "INFO",
   "token.secret_rolled": "INFO",
+  "session.begun": "INFO",
+  "second_factor.turned_on": "INFO",
+  "second_factor.turned_off": "INFO",
+  "session.ended": "INFO",
   "bucket.created": "INFO",
   "bucket.updated": "INFO",
   "bucket.deleted": "INFO",

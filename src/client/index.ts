@@ -80,6 +80,7 @@ export {
   type Requirement,
   requirements,
   type Scope,
+  type SessionRecord,
   type StatusReason,
   type StoredLink,
   type Token,

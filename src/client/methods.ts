@@ -50,6 +50,8 @@ export type Requirement = { kind: "anyone" | "owner" | "super" | "token" } | { k
 
 export type Scope = "global" | { global: null } | { static_bucket: string } | { global_static_bucket: string } | { agent_uuid: string } | { kv_namespace: string } | { js_worker: string } | { db: string };
 
+export type SessionRecord = { id: string; device: string | null; address: string; created_at: number; last_used_at: number; expires: number; current: boolean };
+
 export type StatusReason = { code: "database" | "schema" | "store" | "readOnly" | "draining" | "descriptors" | "connections" | "nodes"; level: "attention" | "trouble" } | { code: "disk"; level: "attention" | "trouble"; disk: string; free_bytes: number } | { code: "failing"; level: "attention" | "trouble"; share: number } | { code: "slow"; level: "attention" | "trouble"; seconds: number } | { code: "nodeLost" | "nodeNotReady" | "uncertified"; level: "attention" | "trouble"; names: string[] } | { code: "certificate"; level: "attention" | "trouble"; expires: string } | { code: "backup"; level: "attention" | "trouble"; last: string | null } | { code: "errors"; level: "attention" | "trouble"; count: number; newest: string } | { code: "signIns"; level: "attention" | "trouble"; count: number };
 
 export type StoredLink = { id: string; kind: "download" | "upload" | "zip"; path: string; selected?: number; by: string; created: number; expires: number; password: boolean; note?: string; max_downloads?: number; downloads?: number };
@@ -200,6 +202,24 @@ export interface Methods {
   "storage_read": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
   /** Returns what takes space, in bytes: the tables of the database, and of all buckets the present files, the deploys that are not published, the trash and the unfinished uploads. The server counts buckets in the background, as for `static-bucket_usage`: `counted` says how many of `buckets` it has counted. In an object store, equal content takes its space once, but counts for each file. */
   "storage_usage": { readonly params: { token?: string | undefined }; readonly result: { database: number; files: number; deploys: number; trash: number; uploads: number; buckets: number; counted: number }; };
+  /** Begins a session: credentials for a day, or with `persistent` for 30 days, that may do what the token may do. Call it with `<username>|<password>`. The console does so, and keeps the session in place of the password. A session ends with its token and with the password, and when `session_end` ends it. */
+  "session_create": { readonly params: { token?: string | undefined; persistent?: boolean | null | undefined; device?: string | null | undefined; code?: string | null | undefined }; readonly result: { session: string; expires: number }; };
+  /** Lists the sessions of the caller's own token, the one that was used last first. `last_used_at` and `address` are precise to five minutes. */
+  "session_list": { readonly params: { token?: string | undefined }; readonly result: SessionRecord[]; };
+  /** Ends the session `id` of the caller's own token, or without `id` all but the one that makes the call. Returns how many were ended. They are refused at once, on every node; streams end within a second. */
+  "session_end": { readonly params: { token?: string | undefined; id?: string | null | undefined }; readonly result: number; };
+  /** Changes the password of the caller's own token, which must have one; `old_password` proves that it is the person. All sessions of the token end. A caller with a session gets another one in its place. */
+  "session_change_password": { readonly params: { token?: string | undefined; old_password: string; new_password: string; code?: string | null | undefined }; readonly result: { success: true; session?: string }; };
+  /** Lets a person in again who has lost the authenticator app: ends all sessions of a token, and asks for no codes any more until the person turns that on again. The password stays. */
+  "session_reset": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { token_key: string; sessions_ended: number; totp_removed: boolean }; };
+  /** Returns whether a code of an authenticator app is asked for when the person of the caller's own token signs in, and how many recovery codes are left. */
+  "session_totp": { readonly params: { token?: string | undefined }; readonly result: { on: boolean; recovery_codes: number }; };
+  /** Makes the secret with which an authenticator app makes codes (TOTP, RFC 6238: SHA-1, six digits, 30 seconds). It counts once `session_totp_confirm` has got a code. */
+  "session_totp_begin": { readonly params: { token?: string | undefined; password: string }; readonly result: { secret: string; uri: string }; };
+  /** Turns codes on: from now on `session_create` asks for one. The recovery codes are shown once; each signs in once in place of a code. All other sessions of the token end. */
+  "session_totp_confirm": { readonly params: { token?: string | undefined; code: string }; readonly result: { recovery_codes: string[] }; };
+  /** Turns codes off for the caller's own token, with the password and a code or a recovery code. */
+  "session_totp_remove": { readonly params: { token?: string | undefined; password: string; code: string }; readonly result: { success: true }; };
   /** Creates a token and returns its secret, which no later call returns. A caller other than the Super Token can grant only permissions that it holds. */
   "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null; name?: string | null } }; readonly result: { key: string; secret: string; note?: string }; };
   /** Returns a token without its hashes: the caller's own token, or with `supertoken` any token by its key or user name. */
@@ -287,6 +307,15 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "log_stream": "token",
   "storage_read": "token",
   "storage_usage": "token",
+  "session_create": "token",
+  "session_list": "token",
+  "session_end": "token",
+  "session_change_password": "token",
+  "session_reset": "token",
+  "session_totp": "token",
+  "session_totp_begin": "token",
+  "session_totp_confirm": "token",
+  "session_totp_remove": "token",
   "token_create": "father_token",
   "token_get": "token",
   "token_list_all_tokens": "token",
@@ -513,6 +542,33 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   "storage_usage": [
     {"kind":"all","permissions":[{"node":"read_storage"}],"scope":{"kind":"global"}},
   ],
+  "session_create": [
+    {"kind":"token"},
+  ],
+  "session_list": [
+    {"kind":"token"},
+  ],
+  "session_end": [
+    {"kind":"token"},
+  ],
+  "session_change_password": [
+    {"kind":"token"},
+  ],
+  "session_reset": [
+    {"kind":"super"},
+  ],
+  "session_totp": [
+    {"kind":"token"},
+  ],
+  "session_totp_begin": [
+    {"kind":"token"},
+  ],
+  "session_totp_confirm": [
+    {"kind":"token"},
+  ],
+  "session_totp_remove": [
+    {"kind":"token"},
+  ],
   "token_create": [
     {"kind":"all","permissions":[{"token":"create"}],"scope":{"kind":"global"}},
   ],
@@ -613,7 +669,7 @@ export const errorKinds = {
 } as const;
 
 /** Why a call was refused: `data.reason` of every `PermissionDenied`. */
-export const denialReasons = ["invalid_credentials","expired","not_yet_valid","missing_permission"] as const;
+export const denialReasons = ["invalid_credentials","expired","not_yet_valid","code_missing","wrong_code","too_many_codes","missing_permission"] as const;
 export type DenialReason = (typeof denialReasons)[number];
 
 /** Why the server ends a subscription: `params.end.reason` of its last notification. */

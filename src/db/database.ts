@@ -33,6 +33,8 @@ import { TaskLockRows, TransferLockRows } from "./rows/lock-rows.ts";
 import { MemoryRows } from "./rows/memory-rows.ts";
 import { NodeRows } from "./rows/node-rows.ts";
 import { RemovedRows } from "./rows/removed-rows.ts";
+import { SecondFactorRows } from "./rows/second-factor-rows.ts";
+import { SessionRows } from "./rows/session-rows.ts";
 import { StoreIdentityRows } from "./rows/store-rows.ts";
 import { TokenRows, TokenUseRows } from "./rows/token-rows.ts";
 import { UploadRows } from "./rows/upload-rows.ts";
@@ -82,6 +84,10 @@ export class Database {
   readonly memory: MemoryRows;
   /** What was deleted or replaced in the object store, and everything that is named there. */
   readonly removed: RemovedRows;
+  /** The codes with which people sign in beside their passwords. */
+  readonly secondFactors: SecondFactorRows;
+  /** The sign-ins of people in the console. */
+  readonly sessions: SessionRows;
   /** The store that the files are in. */
   readonly storeIdentity: StoreIdentityRows;
   /** Locks of programs that change the site of a bucket as a whole. */
@@ -112,6 +118,8 @@ export class Database {
     this.nodes = new NodeRows(dialect);
     this.memory = new MemoryRows(dialect);
     this.removed = new RemovedRows(dialect, this.heads);
+    this.secondFactors = new SecondFactorRows(dialect);
+    this.sessions = new SessionRows(dialect);
     this.storeIdentity = new StoreIdentityRows(dialect);
     this.transferLocks = new TransferLockRows(dialect);
     this.uploads = new UploadRows(dialect);

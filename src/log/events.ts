@@ -37,6 +37,18 @@ export const auditEvents = {
     "A token got a new secret. With `by`, the command of that name gave the Super Token a new key, secret and password, on the server's machine at the time `at`.",
     { target_key: text, by: z.literal("roll-super-token").optional(), at: text.optional() },
   ),
+  "session.begun": audited(
+    "A person signed in with a user name and a password, and got a session. `device` is what the client says that it is.",
+    { device: text.optional() },
+  ),
+  "second_factor.turned_on": audited("A person signs in with codes of an app, too.", { target_key: text }),
+  "second_factor.turned_off": audited("A person signs in without codes of an app again.", {
+    target_key: text,
+  }),
+  "session.ended": audited("Sessions of a token were ended; `count` is their number.", {
+    target_key: text,
+    count: z.int(),
+  }),
   "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
   "bucket.updated": audited("The listed `settings` of a bucket were changed.", { bucket: text, settings }),
   "bucket.deleted": audited(
@@ -129,7 +141,7 @@ export const auditEvents = {
     {
       /** Of a password of a signed link: its id. */
       link: text.optional(),
-      reason: z.enum(["invalid_credentials", "expired", "not_yet_valid"]),
+      reason: z.enum(["invalid_credentials", "expired", "not_yet_valid", "wrong_code", "too_many_codes"]),
       count: z.int(),
       other_names: z.literal(true).optional(),
       other_addresses: z.literal(true).optional(),

@@ -24,6 +24,7 @@ import {
 import { auditMethods, log, nodeLog } from "./node-log.ts";
 import { nodeMetrics } from "./node-metrics.ts";
 import { nodeDatabase, nodeSql, storage } from "./node-sql.ts";
+import { session } from "./session.ts";
 import { bucketFacts, staticBucket, transfers } from "./static-bucket.ts";
 import { fileSearch, fileVersions, manyFiles, staticBucketFile } from "./static-bucket-file.ts";
 import { token, tokenExplain } from "./token.ts";
@@ -52,6 +53,7 @@ const namespaces = {
   ...cluster,
   ...log,
   ...storage,
+  ...session,
   ...token,
   ...tokenExplain,
 };

@@ -10,9 +10,9 @@ import { tokenText } from "../rpc/method.ts";
 import { method } from "./declare.ts";
 
 const unixMs = z.int().nonnegative();
-const password = z.string().min(6).max(1024).meta({ writeOnly: true });
+export const password = z.string().min(6).max(1024).meta({ writeOnly: true });
 /** `target` names a token that a method is about. */
-const target = z.string().min(1).max(512).transform(toTarget).describe("a token's key or user name");
+export const target = z.string().min(1).max(512).transform(toTarget).describe("a token's key or user name");
 const username = z
   .string()
   .min(1)
@@ -213,8 +213,10 @@ export const token = {
       params: { token: "<SUPER_TOKEN>", target_token: "alice" },
       result: { message: "token deleted", rows_affected: 1, matched_by: "username", created_tokens_left: 0 },
     },
-    run: async ({ tokens, audit }, { target_token }) => {
+    run: async ({ tokens, sessions, secondFactors, audit }, { target_token }) => {
       const { token_key: target_key, ...deleted } = await tokens.delete(target_token);
+      await sessions.endAll(target_key);
+      await secondFactors.remove(target_key);
       audit("token.deleted", { target_key });
       return { message: "token deleted", ...deleted };
     },

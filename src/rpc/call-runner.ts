@@ -228,6 +228,26 @@ function contextOver<S extends object>(
       return audit.by({ caller: this.caller, address: this.#begun.address });
     }
 
+    get address(): string {
+      return this.#begun.address;
+    }
+
+    get provePassword(): CallContext["provePassword"] {
+      const { lease, call } = this.#begun;
+      return (password) => {
+        call.state.source.requireAddress();
+        return lease.authenticator.proveOwnPassword(this.caller, password, call.state.peer);
+      };
+    }
+
+    get proveCode(): CallContext["proveCode"] {
+      const { lease, call } = this.#begun;
+      return (code) => {
+        call.state.source.requireAddress();
+        return lease.authenticator.proveCode(this.caller, code ?? undefined, call.state.peer);
+      };
+    }
+
     get resultBudgetBytes(): number {
       const { leftBytes, maxIdBytes } = this.#begun.call.state;
       return leftBytes - envelopeBytes - maxIdBytes;

@@ -26,6 +26,12 @@ export interface CallContext {
   readonly caller: Caller;
   /** Records a change once it is made: every method that changes something calls it, once. */
   readonly audit: Audit;
+  /** The client's address; empty for a method that only reads. */
+  readonly address: string;
+  /** Resolves to the stored hash of the caller's own password if this is right; throws CredentialsRejected otherwise. */
+  provePassword(password: string): Promise<string>;
+  /** Resolves if the caller's token takes no codes of an app, or this one is right; throws Denied otherwise. */
+  proveCode(code: string | null | undefined): Promise<void>;
   /** How many bytes the result may take as JSON. */
   readonly resultBudgetBytes: number;
   /** Fires when the client has disconnected: nobody waits for the result any more. */

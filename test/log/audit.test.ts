@@ -200,8 +200,15 @@ eachDatabase(
       { event: "certificate.requested", ...who, token_key: ordering.superToken.split(":")[0], name },
     ]);
     called.push("node-server_renew_certificate");
-    // The update and cursors have stories of their own, and a subscription is nothing that the server keeps.
+    // Sessions, the update and cursors have stories of their own, and a subscription is nothing that the server keeps.
     called.push(
+      "session_create",
+      "session_end",
+      "session_change_password",
+      "session_reset",
+      "session_totp_begin",
+      "session_totp_confirm",
+      "session_totp_remove",
       "sql_open",
       "sql_close",
       "node-server_edit_config",

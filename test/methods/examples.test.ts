@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
+import { codeAt } from "../../src/auth/second-factor.ts";
 import { build } from "../../src/build.ts";
 import { methods } from "../../src/methods/index.ts";
+import { bytesOfBase32 } from "../support/base32.ts";
 import { orderingCertificates } from "../support/certs.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import type { TestSocket } from "../support/socket.ts";
@@ -64,11 +66,13 @@ describe("the example in the documents works", () => {
       const config = JSON.stringify(await readFile(node.configPath, "utf8")).slice(1, -1);
       await using socket = await node.socket();
       const cursor = name === "sql_read" ? await openCursor(socket, node) : "";
+      const code = /_totp_(?:confirm|remove)$/.test(name) ? await codeFor(node, name) : "";
       const params: unknown = JSON.parse(
         JSON.stringify(example.params)
           .replaceAll("<SUPER_TOKEN>", node.superToken)
           .replaceAll("<DEPLOY>", deploy)
           .replaceAll("<CURSOR>", cursor)
+          .replaceAll("<CODE>", code)
           .replaceAll("<CONFIG>", () => config)
           .replaceAll("v1.2.3", `v${build.cargo_version}`),
       );
@@ -107,4 +111,15 @@ async function untilCounted(node: TestNode): Promise<void> {
     await Bun.sleep(50);
   }
   throw new Error("the bucket was not counted within 30 s");
+}
+
+/** A code with which Alice turns two-factor sign-in on, or with which she turns it off. */
+async function codeFor(node: TestNode, name: string): Promise<string> {
+  const token = "alice|incorrect horse";
+  const begun = await node.call("session_totp_begin", { token, password: "incorrect horse" });
+  const { secret } = begun as { secret: string };
+  const code = codeAt(bytesOfBase32(secret), Math.floor(Date.now() / 30_000));
+  if (name === "session_totp_confirm") return code;
+  const confirmed = await node.call("session_totp_confirm", { token, code });
+  return (confirmed as { recovery_codes: string[] }).recovery_codes[0] ?? "";
 }

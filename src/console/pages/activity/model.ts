@@ -83,6 +83,8 @@ const kindsByPrefix: Readonly<Record<string, AuditKind>> = {
   transfer: "deploy",
   link: "link",
   token: "token",
+  session: "token",
+  second_factor: "token",
   sign_in: "sign_in",
 };
 
@@ -236,6 +238,8 @@ function singleDetails(event: AuditEvent): readonly string[] {
       ];
     case "update.requested":
       return [visibleText(event.tag)];
+    case "session.begun":
+      return event.device === undefined ? [] : [visibleText(event.device)];
     case "token.secret_rolled":
       return event.by === undefined ? [] : [t.activity.onTheMachine];
     case "sign_in.failed":

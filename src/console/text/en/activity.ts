@@ -7,6 +7,10 @@ const events: Readonly<Record<AuditCode, string>> = {
   "token.deleted": "Token deleted",
   "token.password_changed": "Password changed",
   "token.secret_rolled": "Secret rotated",
+  "session.begun": "Signed in",
+  "second_factor.turned_on": "Two-factor sign-in turned on",
+  "second_factor.turned_off": "Two-factor sign-in turned off",
+  "session.ended": "Signed out",
   "bucket.created": "Bucket created",
   "bucket.updated": "Bucket settings changed",
   "bucket.deleted": "Bucket deleted",
@@ -113,6 +117,8 @@ export const activity = {
   reasons: {
     invalid_credentials: "wrong credentials",
     expired: "expired token",
+    wrong_code: "wrong code",
+    too_many_codes: "too many wrong codes",
     not_yet_valid: "token not valid yet",
   },
 };

@@ -8,6 +8,10 @@ export const activity: typeof en = {
     "token.deleted": "删除了令牌",
     "token.password_changed": "修改了密码",
     "token.secret_rolled": "轮换了密钥",
+    "session.begun": "登录",
+    "second_factor.turned_on": "启用了两步登录",
+    "second_factor.turned_off": "停用了两步登录",
+    "session.ended": "退出登录",
     "bucket.created": "创建了存储桶",
     "bucket.updated": "修改了存储桶设置",
     "bucket.deleted": "删除了存储桶",
@@ -102,6 +106,8 @@ export const activity: typeof en = {
   reasons: {
     invalid_credentials: "凭据错误",
     expired: "令牌已过期",
+    wrong_code: "验证码错误",
+    too_many_codes: "错误的验证码太多",
     not_yet_valid: "令牌尚未生效",
   },
 };
