@@ -63,7 +63,7 @@ export function Menu({
         <ThemePicker />
       </div>
       <div class="menu-bottom">
-        <a class="me" href={linkTo("tokens")} title={t.frame.keyOf(me.token_key)}>
+        <a class="me" href={linkTo("tokens", [], { own: "yes" })} title={t.frame.keyOf(me.token_key)}>
           <strong>{me.username ?? me.token_key}</strong>
           <small>{rights.isSuper ? t.frame.superToken : t.frame.token}</small>
         </a>

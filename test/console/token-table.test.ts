@@ -1,11 +1,13 @@
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { codeAt } from "../../src/auth/second-factor.ts";
 import type { Token } from "../../src/client/index.ts";
 import { isIn, type State, sortValues, toListed } from "../../src/console/pages/tokens/model.ts";
 import { arrange, orderText, parseOrder, search } from "../../src/console/ui/order.ts";
+import { bytesOfBase32 } from "../support/base32.ts";
 import type { TestNode } from "../support/node.ts";
 import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
-import { becomes } from "./eventually.ts";
+import { becomes, eventually } from "./eventually.ts";
 import { actOn, tokenRow } from "./token-row.ts";
 import "./texts.ts";
 
@@ -190,4 +192,92 @@ test("tokens are ordered by numbers in names and by time, and what is missing is
   expect(keysOf(search(all, "everything", ({ text }) => text))).toBe("k0");
   expect(keysOf(search(all, "", ({ text }) => text))).toBe("k0 k1 k2");
   for (const text of ["name", "-name"]) expect(orderText(parseOrder(text))).toBe(text);
+});
+
+inBrowser("a person sees the own sessions, signs out elsewhere, and changes the own password", async () => {
+  await using node = await testNode();
+  await node.call("token_create", {
+    father_token: node.superToken,
+    token_creation: { token_limit: [], username: "anna", password: "first pass" },
+  });
+  const token = "anna|first pass";
+  const other = (await node.call("session_create", { token, device: "Firefox on a phone" })) as {
+    session: string;
+  };
+  await using tab = await openConsole(node, { at: "/overview", token, expected: /Failed to load resource/ });
+  const { page } = tab;
+  await page.locator("a.me").click();
+  const account = page.getByRole("region", { name: "Your sign-in" });
+  await account.getByText("Firefox on a phone").waitFor();
+  await account.getByText("this one").waitFor();
+  await account.getByRole("button", { name: "Sign out elsewhere" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Sign out elsewhere" }).click();
+  await account.getByText("Firefox on a phone").waitFor({ state: "detached" });
+  expect((await node.refused("token_get", { token: other.session })).code).toBe(102);
+  await account.getByRole("button", { name: "Change password" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Present password").fill("guess");
+  await dialog.getByLabel("New password", { exact: true }).fill("second pass");
+  await dialog.getByRole("button", { name: "Change password" }).click();
+  await dialog.getByText("This is not your present password.").waitFor();
+  await dialog.getByLabel("Present password").fill("first pass");
+  await dialog.getByRole("button", { name: "Change password" }).click();
+  await page.getByText("Password changed. You are signed out everywhere else.").waitFor();
+  await page.reload();
+  await account.getByText("this one").waitFor();
+  expect((await node.refused("token_get", { token })).code).toBe(102);
+  // The browser keeps no password, and what it has kept ends with the sign-out.
+  const kept = await page.evaluate("document.documentElement.outerHTML");
+  expect(kept).not.toContain("second pass");
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await eventually("the session has ended", async () => {
+    const listed = (await node.call("session_list", { token: "anna|second pass" })) as unknown[];
+    return listed.length === 0;
+  });
+});
+
+inBrowser("a person turns two-factor sign-in on, and signs in with a code that is asked for", async () => {
+  await using node = await testNode();
+  await node.call("token_create", {
+    father_token: node.superToken,
+    token_creation: { token_limit: [], username: "anna", password: "first pass" },
+  });
+  const token = "anna|first pass";
+  await using tab = await openConsole(node, { at: "/overview", token, expected: /Failed to load resource/ });
+  const { page } = tab;
+  await page.locator("a.me").click();
+  const account = page.getByRole("region", { name: "Your sign-in" });
+  const dialog = page.getByRole("dialog");
+  await account.getByRole("button", { name: "Turn on two-factor sign-in" }).click();
+  await dialog.getByLabel("Present password").fill("first pass");
+  await dialog.getByRole("button", { name: "Next" }).click();
+  const secret = ((await dialog.locator(".tokens-secret code").textContent()) ?? "").replaceAll(" ", "");
+  const present = () => codeAt(bytesOfBase32(secret), Math.floor(Date.now() / 30_000));
+  await dialog.getByLabel("Code").fill(present());
+  await dialog.getByRole("button", { name: "Turn on two-factor sign-in" }).click();
+  await dialog.getByText("Each signs in once").waitFor();
+  const codes = ((await dialog.locator("pre").textContent()) ?? "")
+    .split("\n")
+    .map((line) => line.replaceAll(" ", ""));
+  expect(codes).toHaveLength(10);
+  expect(await axeFindings(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "I have saved them" }).click();
+  await account.getByText("10 recovery codes are left.").waitFor();
+  await page.getByRole("button", { name: "Sign out", exact: true }).click();
+  await page.getByRole("button", { name: "Password" }).click();
+  await page.getByLabel("User name").fill("anna");
+  await page.getByLabel("Password", { exact: true }).fill("first pass");
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByLabel("Code").fill("wrong");
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.getByText("The code is wrong, or was used before.").waitFor();
+  await page.getByLabel("Code").fill(codes[0] ?? "");
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await account.getByText("9 recovery codes are left.").waitFor();
+  await account.getByRole("button", { name: "Turn off two-factor sign-in" }).click();
+  await dialog.getByLabel("Present password").fill("first pass");
+  await dialog.getByLabel("Code").fill(codes[1] ?? "");
+  await dialog.getByRole("button", { name: "Turn off two-factor sign-in" }).click();
+  await account.getByRole("button", { name: "Turn on two-factor sign-in" }).waitFor();
 });

@@ -15,7 +15,7 @@ import { renewLogin } from "../login/login.ts";
 import { gather, parseDuration, remoteJson, yes } from "../options.ts";
 import { clientFor, connect, findServer } from "../remote/remote.ts";
 import { askSecret, confirm } from "../terminal/ask.ts";
-import { agoText } from "../terminal/quantities.ts";
+import { agoText, countText } from "../terminal/quantities.ts";
 import { timeCell } from "../terminal/table.ts";
 
 export const fileActions = ["read", "write", "delete", "list"] as const;
@@ -175,6 +175,22 @@ const roll = command({
   },
 });
 
+/** Lets a person in again who has lost the authenticator app, and signs the person out of the console everywhere. */
+const reset = command({
+  name: "reset <key>",
+  summary: "sign a person out of the console everywhere, and turn two-factor sign-in off",
+  needs: ["session_reset"],
+  options: [...remoteJson, yes],
+  async run({ key, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    await confirm(ctx, `${key} must sign in again, with the password alone.`, options.yes);
+    const result = await client.call("session_reset", { target_token: key });
+    const codes = result.totp_removed ? "turned two-factor sign-in off; " : "";
+    ctx.say(`${codes}ended ${countText(result.sessions_ended, "session")} of ${key}; the password stays`);
+    return { json: result };
+  },
+});
+
 /** Prints what clients of S3 sign with, as the variables that they read. */
 const s3 = command({
   name: "s3",
@@ -225,5 +241,5 @@ function parseList<T extends string>(text: string, known: readonly T[]): T[] {
 export const tokens: CommandRow = {
   name: "tokens",
   summary: "list, create, renew and delete tokens",
-  commands: [list, create, remove, roll, s3],
+  commands: [list, create, remove, roll, reset, s3],
 };

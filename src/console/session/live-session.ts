@@ -54,8 +54,17 @@ export class Session {
 
   /** The user name, if the person has signed in with one and a password; undefined for a token, and while the session is locked. */
   get username(): string | undefined {
-    const { token } = this.#identity.value;
-    return token.includes("|") ? token.slice(0, token.indexOf("|")) : undefined;
+    const { token, me } = this.#identity.value;
+    return isSession(token) ? (me.username ?? undefined) : undefined;
+  }
+
+  /** Ends the session on the server, if there is one. Without an answer it ends by itself later. */
+  async end(): Promise<void> {
+    const { token } = this.#identity.peek();
+    if (!isSession(token)) return;
+    const [id] = token.slice(1).split(":", 1);
+    const client = new NodeServerClient(serverUrl, { ...clientOptions, token });
+    await client.call("session_end", { id: id ?? "" }).catch(() => {});
   }
 
   get rights(): Rights {
@@ -133,6 +142,26 @@ export class Session {
 /** Identity behind a token. Throws the server's error when it refuses the token. */
 export function identifyToken(token: string): Promise<Identity> {
   return identify(new NodeServerClient(serverUrl, { ...clientOptions, token }), token);
+}
+
+function isSession(token: string): boolean {
+  return token.startsWith("~");
+}
+
+/** Credentials to keep: for a user name and a password a new session, else the token itself. */
+export async function credentialsFor(token: string, persistent: boolean, code?: string): Promise<string> {
+  if (!token.includes("|")) return token;
+  const client = new NodeServerClient(serverUrl, { ...clientOptions, token });
+  return (await client.call("session_create", { persistent, device: deviceName(), code })).session;
+}
+
+/** The browser and its system, as far as a person would name them. */
+function deviceName(): string {
+  const { userAgent } = navigator;
+  const first = (pattern: RegExp, other: string) =>
+    pattern.exec(userAgent)?.[0].replace("Edg", "Edge") ?? other;
+  const browser = first(/Edg|Firefox|Chrome|Safari/, "Browser");
+  return `${browser} · ${first(/Android|iPhone|iPad|Windows|Mac OS|Linux/, "?")}`;
 }
 
 /** Whether the error means that the server refuses the token, as opposed to an outage. */

@@ -3,7 +3,7 @@ import { PermissionDenied } from "../../client/index.ts";
 import { untilReachable, whenReachable } from "../connection.ts";
 import { t } from "../text/text.ts";
 import { toast } from "../ui/toasts.tsx";
-import { endReason, identifyToken, isTokenRefused, Session } from "./live-session.ts";
+import { credentialsFor, endReason, identifyToken, isTokenRefused, Session } from "./live-session.ts";
 import {
   forgetToken,
   isForgetPending,
@@ -49,7 +49,7 @@ export async function resume(): Promise<void> {
   const trying: SignIn = { state: "resuming" };
   signedIn.value = trying;
   try {
-    const identity = await untilReachable(() => identifyToken(token));
+    const identity = await untilReachable(async () => identifyToken(await exchanged(token)));
     // The person may have signed out in another tab meanwhile.
     if (signedIn.peek() === trying) startSession(new Session(identity));
   } catch (error) {
@@ -62,8 +62,16 @@ export async function resume(): Promise<void> {
   }
 }
 
+/** An earlier version kept the password itself: a session takes its place. */
+async function exchanged(token: string): Promise<string> {
+  const kept = await credentialsFor(token, isTokenPersistent());
+  if (kept !== token) await storeOrWarn(kept, isTokenPersistent());
+  return kept;
+}
+
 /** Starts a session, or throws the server's error. `persistent` stores the token for 30 days, otherwise until the browser is closed. */
-export async function signIn(token: string, persistent: boolean): Promise<void> {
+export async function signIn(given: string, persistent: boolean, code?: string): Promise<void> {
+  const token = await credentialsFor(given, persistent, code);
   const identity = await identifyToken(token);
   await storeOrWarn(token, persistent);
   startSession(new Session(identity));
@@ -75,9 +83,11 @@ export async function signIn(token: string, persistent: boolean): Promise<void> 
  */
 export async function signInAgain(
   session: Session,
-  token: string,
+  given: string,
   persistent = isTokenPersistent(),
+  code?: string,
 ): Promise<void> {
+  const token = await credentialsFor(given, persistent, code);
   const identity = await identifyToken(token);
   await storeOrWarn(token, persistent);
   if (!session.isLocked.peek() || identity.me.token_key === session.me.token_key) session.renew(identity);
@@ -95,6 +105,8 @@ export function discardLocked(): void {
 /** Signs out in every tab. */
 export function signOut(): void {
   channel.postMessage(signedOutMessage);
+  const now = signedIn.peek();
+  if (now.state === "signed-in") void now.session.end();
   forgetOrWarn();
   endSession();
 }

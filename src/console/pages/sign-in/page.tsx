@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ParseError, PermissionDenied } from "../../../client/index.ts";
 import { Brand } from "../../brand.tsx";
+import { time } from "../../format.ts";
 import { askToSignOut } from "../../menu.tsx";
 import { discardLocked, type Session, signedIn, signIn, signInAgain } from "../../session/session.ts";
 import { isTokenPersistent } from "../../session/token-storage.ts";
@@ -50,7 +51,7 @@ function SignInDialog({ session, why }: { readonly session: Session; readonly wh
         <SignInForm
           persistent={!isLocked && isTokenPersistent()}
           username={session.username}
-          onSignIn={(token, persistent) => signInAgain(session, token, persistent)}
+          onSignIn={(token, persistent, code) => signInAgain(session, token, persistent, code)}
           more={
             isLocked ? (
               <Button onClick={discard}>{t.frame.discard}</Button>
@@ -77,7 +78,7 @@ type Way = "token" | "password";
 
 interface SignInFormProps {
   /** Signs in, or throws the server's error. */
-  readonly onSignIn: (token: string, persistent: boolean) => Promise<void>;
+  readonly onSignIn: (token: string, persistent: boolean, code?: string) => Promise<void>;
   /** Initial state of "Stay signed in". */
   readonly persistent?: boolean;
   /** User name of a person who has signed in with it before. */
@@ -95,21 +96,27 @@ function SignInForm({ onSignIn, persistent: first = false, username, children, m
   const [name, setName] = useState(username ?? "");
   const [secret, setSecret] = useState("");
   const [persistent, setPersistent] = useState(first);
+  /** A code of an app; undefined until the server asks for one. */
+  const [code, setCode] = useState<string>();
   // Before the next paint: later it would take the focus from the field that the person has gone to.
   useLayoutEffect(() => {
     const inputs = [...(form.current?.querySelectorAll("input") ?? [])];
     inputs.find(({ value }) => value === "")?.focus();
-  }, [way]);
+  }, [way, code === undefined]);
   const choose = (chosen: Way) => {
     if (chosen === way) return;
     // A token in the field of the password would be taken for one.
     setSecret("");
+    setCode(undefined);
     setWay(chosen);
   };
   const submit = async () => {
     try {
-      await onSignIn(way === "token" ? secret.trim() : `${name.trim()}|${secret}`, persistent);
+      await onSignIn(way === "token" ? secret.trim() : `${name.trim()}|${secret}`, persistent, code?.trim());
     } catch (error) {
+      if (error instanceof PermissionDenied && error.reason === "code_missing") return setCode("");
+      if (error instanceof PermissionDenied && isAboutCode(error))
+        throw new FieldError("code", codeProblem(error));
       throw new FieldError(way, signInProblem(error, way));
     }
   };
@@ -153,6 +160,18 @@ function SignInForm({ onSignIn, persistent: first = false, username, children, m
           onInput={(event: Event) => setSecret(typed(event))}
         />
       </Field>
+      {code !== undefined && (
+        <Field label={t.frame.code} hint={t.frame.codeHint} field="code">
+          <input
+            type="text"
+            name="code"
+            autocomplete="one-time-code"
+            required
+            value={code}
+            onInput={(event: Event) => setCode(typed(event))}
+          />
+        </Field>
+      )}
       <Check
         label={t.frame.staySignedIn}
         hint={t.frame.staySignedInHint}
@@ -165,6 +184,14 @@ function SignInForm({ onSignIn, persistent: first = false, username, children, m
       </div>
     </Form>
   );
+}
+
+function isAboutCode({ reason }: PermissionDenied): boolean {
+  return reason === "wrong_code" || reason === "too_many_codes";
+}
+
+function codeProblem({ reason, data }: PermissionDenied): string {
+  return reason === "wrong_code" ? t.frame.wrongCode : t.frame.tooManyCodes(time(Number(data.retry_at)));
 }
 
 function signInProblem(error: unknown, way: Way): string {

@@ -12,6 +12,7 @@ import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
 import { Page } from "../../ui/page.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
+import { Account } from "./account.tsx";
 import {
   deleteToken,
   deleteTokens,
@@ -32,7 +33,9 @@ export default function TokensPage() {
   const { rights } = useSession();
   return (
     <>
-      {rights.may("token_list_all_tokens") ? (
+      {route.value.query.has("own") ? (
+        <OwnToken />
+      ) : rights.may("token_list_all_tokens") ? (
         <AllTokens />
       ) : rights.may("token_create") ? (
         <OnlyCreate />
@@ -383,12 +386,12 @@ function editable(tokens: readonly Token[], key: string): Token | undefined {
 
 /** Whether a route shows the list and no form. */
 function isList({ query }: Route): boolean {
-  return !query.has("preset") && !query.has("edit");
+  return !query.has("preset") && !query.has("edit") && !query.has("own");
 }
 
-/** Page for a token that may not create others: what it may do itself. */
+/** Page about the own token: what it may do, and the sign-in of its person. */
 function OwnToken() {
-  const { me } = useSession();
+  const { me, rights } = useSession();
   const [showsS3, setShowsS3] = useState(false);
   return (
     <Page
@@ -400,10 +403,12 @@ function OwnToken() {
       }
     >
       {showsS3 && <S3KeysDialog onClose={() => setShowsS3(false)} />}
+      {rights.may("token_list_all_tokens") && <p>{<a href="#/tokens">{t.tokens.toAllTokens}</a>}</p>}
+      <Account />
       <section class="card form" aria-label={t.tokens.rights}>
         <h2>{t.tokens.whatItMay}</h2>
         <ul class="tokens-summary">
-          {limitSummary(me.token_limit).map((line) => (
+          {(rights.isSuper ? [t.tokens.everything] : limitSummary(me.token_limit)).map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>

@@ -81,6 +81,10 @@ export const frame = {
   userName: "User name",
   rootHint: "For the Root Password that the server printed, enter root.",
   tokenHint: "The key, a colon and the secret, as the server showed them.",
+  code: "Code",
+  codeHint: "Six digits from your authenticator app, or a recovery code.",
+  wrongCode: "The code is wrong, or was used before. Wait for the next one.",
+  tooManyCodes: (time: string) => `Too many codes were wrong. Try again after ${time}, or ask your operator.`,
   staySignedIn: "Stay signed in for 30 days",
   staySignedInHint:
     "Otherwise you are signed out when you close the browser. Do not use this on a shared computer.",

@@ -11,6 +11,42 @@ export const tokens = {
   whatItMay: "What it can do",
   chooseBucketFirst: "Choose a bucket first.",
   scopesAndPermissions: "Scopes and permissions",
+  account: {
+    title: "Your sign-in",
+    none: "Nobody is signed in with your user name and password.",
+    current: "this one",
+    unknownDevice: "Unknown device",
+    since: (time: string) => `signed in at ${time}`,
+    endLabel: (device: string) => `Sign out ${device}`,
+    endQuestion: (device: string) => `Sign out ${device}?`,
+    elsewhere: "Sign out elsewhere",
+    elsewhereQuestion: "Sign out everywhere else?",
+    endText: "Unsaved work there can be continued after signing in again.",
+    ended: (n: number) => counted(n, { one: "session ended.", other: "sessions ended." }),
+    oldPassword: "Present password",
+    wrongPassword: "This is not your present password.",
+    passwordText:
+      "The old password stops working at once, also for network drives, and you are signed out everywhere else.",
+    passwordChanged: "Password changed. You are signed out everywhere else.",
+  },
+  codes: {
+    turnOn: "Turn on two-factor sign-in",
+    turnOff: "Turn off two-factor sign-in",
+    next: "Next",
+    intro:
+      "The console then asks for a code of an authenticator app as well as your password. Network drives and programs that use your password are not asked: give them a token of their own.",
+    enter:
+      "Add this key to your authenticator app (time-based, six digits), and enter the code that it shows.",
+    openApp: "Open an app on this device",
+    recoveryTitle: "Save your recovery codes",
+    recoveryText:
+      "Each signs in once when you do not have your app. They are not shown again. You are signed out everywhere else.",
+    haveSaved: "I have saved them",
+    isOn: (left: number) =>
+      `Two-factor sign-in is on. ${counted(left, { one: "recovery code is left.", other: "recovery codes are left." })}`,
+    offText: "Your password alone then signs in again.",
+    turnedOff: "Two-factor sign-in is off.",
+  },
   signInLabel: "Sign-in",
   optionalLabel: "Name, user name and time",
   optional: "Optional",
