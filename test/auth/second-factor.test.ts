@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { join } from "node:path";
 import { codeAt } from "../../src/auth/second-factor.ts";
 import { bytesOfBase32 } from "../support/base32.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -128,12 +129,30 @@ leftToAll(bothDatabases)("turning codes on ends the sessions that were begun wit
 leftToAll(test)("of two nodes that get the same code at once, one takes it", async () => {
   const clock = new ManualClock();
   await using first = await testNode({ store: "objects over postgres", clock });
-  const { databaseUrl, files } = first;
-  await using second = await testNode({ store: "objects over postgres", databaseUrl, files, clock });
+  const { databaseUrl, files, folder } = first;
+  const top = `link_key_file = ${JSON.stringify(join(folder, "config.link-key"))}\n`;
+  await using second = await testNode({ store: "objects over postgres", databaseUrl, files, clock, top });
   const { code } = await withCodes(first, clock);
   const given = code();
   const answers = await Promise.all(
     [first, second, first, second].map((node) => node.send("session_create", { token, code: given })),
   );
   expect(answers.filter(({ error }) => error === undefined).length).toBe(1);
+  await clock.jump(30_000);
+  for (const node of [second, first]) {
+    await signIn(node, code());
+    await clock.jump(30_000);
+  }
+});
+
+leftToAll(test)("a node with another link key says so, and counts no code as wrong", async () => {
+  const clock = new ManualClock();
+  await using first = await testNode({ store: "objects over postgres", clock });
+  const { databaseUrl, files } = first;
+  const { code, recovery } = await withCodes(first, clock);
+  await using second = await testNode({ store: "objects over postgres", databaseUrl, files, clock });
+  for (let at = 0; at < 6; at += 1)
+    expect(await refusal(second, code())).toMatchObject({ reason: "other_link_key" });
+  await signIn(second, recovery[0]);
+  await signIn(first, code());
 });

@@ -81,6 +81,12 @@ story(
     expect(renewed.key).toBe(key);
     expect((await push(token)).code).toBe(3);
     expect((await push(`${renewed.key}:${renewed.secret}`)).code).toBe(0);
+    expect(JSON.parse((await run("tokens", "reset", "ci", "-y", "--json")).stdout)).toEqual({
+      token_key: key,
+      sessions_ended: 0,
+      totp_removed: false,
+    });
+    expect((await push(`${renewed.key}:${renewed.secret}`)).code).toBe(0);
     expect((await run("tokens", "delete", "ci", "-y")).code).toBe(0);
     expect((await push(`${renewed.key}:${renewed.secret}`)).code).toBe(3);
   },
