@@ -138,6 +138,16 @@ export const views: readonly View[] = [
   { at: "/tokens?preset=webdav", title: (t) => t.tokens.newToken, arrived: ".tokens-purposes" },
   { at: "/tokens?preset=own", title: (t) => t.tokens.newToken, arrived: ".tokens-purposes" },
   {
+    at: "/tokens?own=yes",
+    title: (t) => t.tokens.yourToken,
+    arrived: ".account .row",
+    opens: {
+      "change the own password": (page, t) =>
+        page.getByRole("button", { name: t.tokens.changePassword }).click(),
+      "turn on codes": (page, t) => page.getByRole("button", { name: t.tokens.codes.turnOn }).click(),
+    },
+  },
+  {
     at: "/update",
     title: (t) => t.frame.update,
     arrived: "form",

@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
 import {
   FileDenied,
-  fitsWebdav,
   InvalidInput,
   NodeServerClient,
   ParseError,
@@ -45,11 +44,6 @@ export class Session {
 
   get me(): Token {
     return this.#identity.value.me;
-  }
-
-  /** Whether WebDAV can carry this token. Its permissions are checked separately. */
-  get fitsWebdav(): boolean {
-    return fitsWebdav(this.#identity.value.token);
   }
 
   /** The user name, if the person has signed in with one and a password; undefined for a token, and while the session is locked. */

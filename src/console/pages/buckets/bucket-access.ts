@@ -61,7 +61,7 @@ export function mayCopyUrl({ site, access }: OpenBucket): boolean {
 
 /** Uses WebDAV when the token has all permissions for it, otherwise RPC calls, which only list and read. */
 export async function openAccess(
-  { client, rights, fitsWebdav }: Session,
+  { client, rights }: Session,
   name: string,
   site: BucketSite | undefined,
 ): Promise<BucketAccess> {
@@ -77,7 +77,6 @@ export async function openAccess(
     });
   if (site?.enable === false) return readOnly(t.buckets.switchedOff);
   if (!rights.overWebdav(name)) return readOnly(t.buckets.needsAllFour);
-  if (!fitsWebdav) return readOnly(t.buckets.colonName);
   return overWebdav(files, readers);
 }
 

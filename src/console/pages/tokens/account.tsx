@@ -30,7 +30,7 @@ export function Account() {
       after: list.reload,
     });
   return (
-    <section class="card form" aria-label={t.tokens.account.title}>
+    <section class="card form account" aria-label={t.tokens.account.title}>
       <h2>{t.tokens.account.title}</h2>
       <WhenLoaded of={list} rows={2}>
         {(sessions) => (

@@ -2,8 +2,6 @@
 export const buckets = {
   switchedOff: "This bucket is off, so its files are read-only. Turn it on to change them.",
   needsAllFour: "Read-only: to change files, your token needs Read, Write, Delete and List on this bucket.",
-  colonName:
-    "Read-only: WebDAV does not support “:” in your user name. To change files, sign in with the key and the secret of your token.",
   missingForDrop: (name: string) => `Not uploaded: there is no bucket ${name}.`,
   offForDrop: (name: string) => `Not uploaded: the bucket ${name} is off. Turn it on in its settings.`,
   deniedForDrop: (name: string) =>

@@ -3,7 +3,6 @@ import type { buckets as en } from "../en/buckets.ts";
 export const buckets: typeof en = {
   switchedOff: "此存储桶已停用，文件只读。启用后才能修改。",
   needsAllFour: "只读：要修改文件，你的令牌需要此存储桶的读取、写入、删除和列出权限。",
-  colonName: "只读：WebDAV 不支持用户名中的“:”。要修改文件，请用令牌的密钥 ID 和密钥登录。",
   missingForDrop: (name: string) => `未上传：存储桶 ${name} 不存在。`,
   offForDrop: (name: string) => `未上传：存储桶 ${name} 已停用，请先在设置中启用。`,
   deniedForDrop: (name: string) => `未上传：你的令牌需要存储桶 ${name} 的读取、写入、删除和列出权限。`,
