@@ -112,9 +112,17 @@ export class Sessions {
     const now = this.#clock.now();
     if (row === undefined || !isLive(found, now) || found.password !== hashSecret(row.passwordHash ?? ""))
       return undefined;
-    if (now - found.used >= precisionMs)
-      await this.#database.sessions.used(id, { ...found, used: now, address });
+    if (now - found.used >= precisionMs) await this.#noteUse(id, { ...found, used: now, address });
     return { id, row };
+  }
+
+  /** A full disk must not keep out the person who would make room. */
+  async #noteUse(id: string, session: SessionValue): Promise<void> {
+    try {
+      await this.#database.sessions.used(id, session);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+    }
   }
 
   /** Returns those of the sessions that have not ended. That their password is still the same is for the caller to compare. */
