@@ -25,7 +25,9 @@ const connections = 16;
 /** The rows of the table, in their order. */
 const rows = {
   get: "GET 4 KiB",
+  plainGet: "the same over plain HTTP",
   head: "HEAD of 4 KiB",
+  plainHead: "the same HEAD over plain HTTP",
   put: "PUT 4 KiB, not synced",
   davPut: "the same over WebDAV",
   list: "list of 1,000 keys",
@@ -48,8 +50,9 @@ interface Entrant {
   /** The host name by which it speaks S3, and where its buckets are. */
   readonly host: string;
   readonly bucket: string;
-  /** The address of the bucket over WebDAV; undefined without. */
+  /** The addresses of the bucket over WebDAV and plain HTTP; undefined without. */
   readonly dav?: string;
+  readonly plain?: string;
 }
 
 interface S3Job {
@@ -64,7 +67,9 @@ const each = <T>(many: number, make: (n: number) => T) => Array.from({ length: m
 
 const jobs: readonly S3Job[] = [
   { name: rows.get, requests: (entrant) => [s3Request(entrant, "GET", "small/0")] },
+  { name: rows.plainGet, requests: (entrant) => plainRequest(entrant, "GET") },
   { name: rows.head, isHead: true, requests: (entrant) => [s3Request(entrant, "HEAD", "small/0")] },
+  { name: rows.plainHead, isHead: true, requests: (entrant) => plainRequest(entrant, "HEAD") },
   { name: rows.put, requests: (entrant) => each(targets, (n) => putRequest(entrant, `small/${n}`)) },
   {
     name: rows.davPut,
@@ -91,6 +96,10 @@ const jobs: readonly S3Job[] = [
     requests: (entrant) => [s3Request(entrant, "GET", "", { query: { "list-type": "2", delimiter: "/" } })],
   },
 ];
+
+function plainRequest({ plain }: Entrant, method: string): readonly Buffer[] | undefined {
+  return plain === undefined ? undefined : [httpRequest({ method, path: `${plain}/small/0`, headers: {} })];
+}
 
 function putRequest(entrant: Entrant, key: string): Buffer {
   const headers = { "content-type": "application/octet-stream" };
@@ -180,7 +189,14 @@ async function ourSite(bench: Bench): Promise<Site> {
 
 async function ourEntrant(server: Running): Promise<Entrant> {
   const keys = await call<S3Keys>(server.port, "token_s3_credentials", { token: superToken });
-  return { server, keys, host, bucket, dav: `/node/static-webdav/${bucket}` };
+  return {
+    server,
+    keys,
+    host,
+    bucket,
+    dav: `/node/static-webdav/${bucket}`,
+    plain: `/node/static/${bucket}`,
+  };
 }
 
 interface Seaweed {
