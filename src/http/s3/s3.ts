@@ -273,16 +273,14 @@ export const s3: Protocol<S3Who, Target> = {
 };
 
 /** Every process has random ones, which are counted on. */
-const [idOfProcess] = crypto.getRandomValues(new Uint32Array(1));
+const idOfProcess = Buffer.from(crypto.getRandomValues(new Uint8Array(4)))
+  .toString("hex")
+  .toUpperCase();
 let lastRequest = 0;
 
 function newRequestId(): string {
   lastRequest = (lastRequest + 1) % 2 ** 32;
-  return (hexDigits(idOfProcess ?? 0) + hexDigits(lastRequest)).toUpperCase();
-}
-
-function hexDigits(number: number): string {
-  return number.toString(16).padStart(8, "0");
+  return idOfProcess + lastRequest.toString(16).toUpperCase().padStart(8, "0");
 }
 
 /** Pages of every origin may send requests that are signed: no browser adds a signature by itself. */

@@ -137,9 +137,12 @@ export class Signature {
 
   /** isSignedWith returns whether a secret makes this signature. */
   isSignedWith(secret: string): boolean {
-    const key = signingKey(secret, this.#scope);
+    const name = `${secret}\n${this.#scope}`;
+    const known = signingKeys.get(name);
+    const key = known ?? signingKey(secret, this.#scope);
     if (!hashesMatch(hmac(key, this.#text).toString("hex"), this.signature)) return false;
-    rememberSigningKey(secret, this.#scope, key);
+    // Only those of right secrets: strangers must not drive them out.
+    if (known === undefined) rememberSigningKey(name, key);
     this.#signingKey = key;
     return true;
   }
@@ -311,20 +314,16 @@ function basicTime(date: string | null): string {
   return Number.isNaN(at) ? "" : `${new Date(at).toISOString().replace(/[-:]|\..*/g, "")}Z`;
 }
 
+/** By secret and scope. */
 const signingKeys = new Map<string, Buffer>();
 
 function signingKey(secret: string, scope: string): Buffer {
-  const known = signingKeys.get(`${secret}\n${scope}`);
-  if (known !== undefined) return known;
   let key: Buffer | string = `AWS4${secret}`;
   for (const part of scope.split("/")) key = hmac(key, part);
   return key as Buffer;
 }
 
-/** Only those of right secrets: strangers must not drive them out. */
-function rememberSigningKey(secret: string, scope: string, key: Buffer): void {
-  const name = `${secret}\n${scope}`;
-  if (signingKeys.has(name)) return;
+function rememberSigningKey(name: string, key: Buffer): void {
   if (signingKeys.size >= maxSigningKeys) signingKeys.clear();
   signingKeys.set(name, key);
 }
