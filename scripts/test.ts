@@ -6,7 +6,6 @@ import { closeRun, environmentOf, memoryFolder, openRun } from "../test/support/
 import { parseTier } from "../test/support/tier.ts";
 import {
   changedTests,
-  isAboutDisk,
   longVariables,
   namedTests,
   needsBinary,
@@ -51,6 +50,8 @@ interface RunOptions {
   readonly flags?: readonly string[];
   /** The browser for stories of the console; by default Chromium. */
   readonly browser?: "firefox" | undefined;
+  /** Whether the files of stories are on the disk, although those of others may be in memory. */
+  readonly isOnDisk?: boolean;
   /** How much more time stories and their waits have. */
   readonly timeFactor?: number;
 }
@@ -78,8 +79,7 @@ const chosen = chooseFiles();
 const sources = await digestOfSources();
 const proven = options["after-fast"] ? await provenStories() : "";
 const begin = performance.now();
-// The other tiers use the disk.
-const shared = await openRun(tier === "fast" ? await memoryFolder() : undefined);
+const shared = await openRun(tier === "long" ? undefined : await memoryFolder());
 using processorTime = new ProcessorTime();
 /** The programs of this run that have not ended. */
 const children = new Set<Bun.Subprocess>();
@@ -96,7 +96,7 @@ const env = {
   ...(tier === "long" ? longVariables : {}),
   NO_COLOR: "1",
   TEST_TIER: tier,
-  ...environmentOf(shared),
+  ...(await environmentOf(shared)),
   ...(binary !== undefined && { NODE_SERVER_BINARY: binary }),
 };
 const skipped = new Set<string>();
@@ -111,9 +111,10 @@ const progress = setInterval(() => console.log(`… ${finished} stories, ${elaps
 const timings = join(shared, "timings.json");
 await Bun.write(timings, timingsOf(chosen));
 const lanes = [`--parallel=${availableParallelism()}`, "--no-isolate", `--timings=${timings}`];
-const { ordinary = [], waiting = [], storm = [], attack = [] } = Object.groupBy(chosen, phaseOf);
+const { ordinary = [], disk = [], waiting = [], storm = [], attack = [] } = Object.groupBy(chosen, phaseOf);
 /** One more lane. */
 const beside = async () => [
+  ...(await run(disk, { isOnDisk: true })),
   ...(await run(waiting)),
   ...(tier === "fast" ? [] : await run(chosen.filter(runsInFirefox), { browser: "firefox" })),
 ];
@@ -161,17 +162,11 @@ async function provenStories(): Promise<string> {
   process.exit(2);
 }
 
-/**
- * Writes which stories have passed at once, without those about the disk, as files of this run may be in memory. One that does more in
- * `test:all` has another title there (`scaled`).
- */
+/** Writes which stories have passed at once. One that does more in `test:all` has another title there (`scaled`). */
 async function writeProven(): Promise<void> {
   const name = ({ file, title }: Story) => `${file}\t${title}\n`;
   const broken = new Set(failed.map(name));
-  const passed = stories
-    .filter(({ file }) => !isAboutDisk(file))
-    .map(name)
-    .filter((story) => !broken.has(story));
+  const passed = stories.map(name).filter((story) => !broken.has(story));
   await Bun.write(provenFile, `${sources}\n${passed.join("")}`);
 }
 
@@ -205,7 +200,7 @@ async function startServer(module: keyof typeof sharedServers): Promise<void> {
   const child = Bun.spawn(processorTime.counted([process.execPath, "-e", script]), {
     stdout: "ignore",
     stderr: "inherit",
-    env: { ...process.env, ...environmentOf(shared) },
+    env: { ...process.env, ...(await environmentOf(shared)) },
   });
   if ((await codeOf(child)) !== 0) throw new Error(`${module}: the server of the run was not started`);
 }
@@ -248,7 +243,7 @@ function killLeft(): readonly number[] {
 /** Runs files, prints what is not a passed story, and returns all stories. */
 async function run(
   files: readonly string[],
-  { flags = [], browser, timeFactor = 1 }: RunOptions = {},
+  { flags = [], browser, isOnDisk = false, timeFactor = 1 }: RunOptions = {},
 ): Promise<readonly Story[]> {
   if (files.length === 0) return [];
   const outfile = join(shared, `${crypto.randomUUID()}.xml`);
@@ -267,6 +262,7 @@ async function run(
       stderr: "pipe",
       env: {
         ...env,
+        ...(await environmentOf(shared, { isOnDisk })),
         TEST_TIME_FACTOR: String(timeFactor),
         // The fast tier runs no other browser than Chromium.
         ...(browser ? { TEST_BROWSER: browser } : proven && { TEST_PROVEN: provenFile }),
@@ -303,7 +299,8 @@ async function repeated(failed: readonly Story[]): Promise<readonly Story[]> {
       const hook = stories.find(isHook);
       // A hook runs with all stories of its file.
       const flags = hook ? [] : ["--test-name-pattern", `(${pattern})$`];
-      const results = await run([file], { flags, browser, timeFactor: repeatedTimeFactor });
+      const isOnDisk = phaseOf(file) === "disk";
+      const results = await run([file], { flags, browser, isOnDisk, timeFactor: repeatedTimeFactor });
       again.push(...results.filter(({ title }) => stories.some((story) => story.title === title)));
       // A hook that does not fail is not reported.
       if (hook && results.length > 0 && !results.some(isHook)) again.push({ ...hook, hasFailed: false });

@@ -152,10 +152,14 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   "src/": ["node-server"],
 };
 
-/** When a file runs: attacks judge times, so they run last and alone; storms load the machine with servers of their own. */
-export type Phase = "ordinary" | "waiting" | "storm" | "attack";
+/**
+ * When a file runs, and where: attacks judge times, so they run last and alone; storms load the machine with servers of their own; what is
+ * about the disk runs there, although the files of others may be in memory.
+ */
+export type Phase = "ordinary" | "disk" | "waiting" | "storm" | "attack";
 
 export function phaseOf(file: string): Phase {
+  if (diskFiles.test(file)) return "disk";
   if (waitingFiles.includes(file)) return "waiting";
   if (isFast(file)) return "ordinary";
   if (folderOf(file) === "hostile") return "attack";
@@ -227,13 +231,9 @@ export function changedTests(
   return [...wanted].sort();
 }
 
-/** Files about what a disk does. The fast tier may keep its files in memory, so `--after-fast` leaves none of them out. */
+/** Files about what a disk does. */
 const diskFiles =
-  /^test\/(base\/(access|file-calls|leftovers|local|replace)|buckets\/(disk|links|names|open-files|spellings|traversal|trash-disk)|db\/(full-disk|missing-file|sqlite)|deploys\/(exchange|other-disk)|uploads\/protocol|webdav\/copy-)/;
-
-export function isAboutDisk(file: string): boolean {
-  return diskFiles.test(file);
-}
+  /^test\/(base\/(access|file-calls|leftovers|local|replace)|buckets\/(disk|links|names|open-files|spellings|traversal|trash-disk)|db\/(full-disk|missing-file|sqlite)|deploys\/(exchange|other-disk)|s3\/records|uploads\/protocol|webdav\/copy-)/;
 
 /** Whether a file starts the program, which must then be built. */
 export function needsBinary(file: string): boolean {

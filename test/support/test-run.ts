@@ -1,5 +1,17 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, statfs, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  statfs,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
@@ -48,12 +60,20 @@ export async function memoryFolder(): Promise<string | undefined> {
   return Math.min(bavail * bsize, Number(availableKib) * 1024) > minMemoryBytes ? folder : undefined;
 }
 
+/** Leads from the folder of a run in memory to its folder on the disk, for stories about what a disk does. */
+const diskName = "disk";
+
 /** openRun makes the folder of a run, which holds for this process, too. This process must close it with `closeRun`; when it ends without, a watchdog does. */
 export async function openRun(place = tmpdir()): Promise<string> {
   const path = await mkdtemp(join(place, "node-server-shared-"));
   await chmod(path, 0o755);
   await mkdir(join(path, "tmp"));
   await chmod(join(path, "tmp"), 0o1777);
+  if (place !== tmpdir()) {
+    const disk = await mkdtemp(join(tmpdir(), "node-server-disk-"));
+    await chmod(disk, 0o1777);
+    await symlink(disk, join(path, diskName));
+  }
   const close = `import(${JSON.stringify(import.meta.path)}).then(({ closeRun }) => closeRun(${JSON.stringify(path)}))`;
   const lines = `while kill -0 ${process.pid} 2>&-; do sleep 1; done; [ ! -d "$1" ] || exec "$2" -e "$3"`;
   Bun.spawn(["sh", "-c", lines, "watchdog", path, process.execPath, close], {
@@ -64,9 +84,18 @@ export async function openRun(place = tmpdir()): Promise<string> {
   return path;
 }
 
+/** diskOf is the folder on the disk of a run that has its other files in memory. */
+async function diskOf(path: string): Promise<string | undefined> {
+  return readlink(join(path, diskName)).catch(() => undefined);
+}
+
 /** environmentOf returns the variables for the processes of a run: temporary files go with the run, too. */
-export function environmentOf(path: string): Record<string, string> {
-  return { NODE_SERVER_TEST_SHARED: path, TMPDIR: join(path, "tmp") };
+export async function environmentOf(
+  path: string,
+  { isOnDisk = false } = {},
+): Promise<Record<string, string>> {
+  const disk = isOnDisk ? await diskOf(path) : undefined;
+  return { NODE_SERVER_TEST_SHARED: path, TMPDIR: disk ?? join(path, "tmp") };
 }
 
 /**
@@ -172,8 +201,11 @@ export async function closeRun(path: string): Promise<number> {
   while (Date.now() < end && running.some(({ pid }) => isAlive(pid))) await Bun.sleep(10);
   for (const file of services.flatMap(({ leaves = [] }) => leaves)) await rm(file, { force: true });
   // A story that was ended leaves its file system mounted, and the folder would be busy.
-  for (const folder of await mountedBelow(path)) Bun.spawnSync(["umount", "--lazy", folder]);
-  await rm(path, { recursive: true, force: true });
+  for (const place of [await diskOf(path), path]) {
+    if (place === undefined) continue;
+    for (const folder of await mountedBelow(place)) Bun.spawnSync(["umount", "--lazy", folder]);
+    await rm(place, { recursive: true, force: true });
+  }
   return seconds.reduce((sum, next) => sum + next, 0);
 }
 
