@@ -100,8 +100,9 @@ class SharedConsole {
       await node.call("static-bucket_delete", { token, name });
     // The folder itself is made with the first bucket, and must stay.
     const files = join(node.folder, "static");
+    // The server may be removing the same folder.
     for (const entry of existsSync(files) ? await readdir(files) : [])
-      await rm(join(files, entry), { recursive: true });
+      await rm(join(files, entry), { recursive: true, force: true });
     const { tokens } = (await node.call("token_list_all_tokens", { token })) as Tokens;
     for (const { token_key } of tokens.slice(1))
       await node.call("token_delete", { token, target_token: token_key });
