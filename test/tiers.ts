@@ -109,7 +109,9 @@ const longSeconds: Readonly<Record<string, number>> = {
   "test/console/walk-chinese.test.ts": 45,
   "test/console/walk.test.ts": 50,
   "test/process/kill-points.test.ts": 80,
+  "test/process/multipart-killed.test.ts": 60,
   "test/s3/clients.test.ts": 90,
+  "test/s3/million.test.ts": 130,
   "test/webdav/fights.test.ts": 35,
 };
 /** What every other file takes. */

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { blockOf, sectionOf } from "../support/documented.ts";
 import { clientStory, eachStore, type StoreOptions, testNode } from "../support/node.ts";
@@ -260,6 +260,7 @@ deleted = s3.delete_objects(Bucket=B, Delete={"Objects": [{"Key": "many/%d" % n}
 assert len(deleted["Deleted"]) == 25 and s3.list_objects_v2(Bucket=B, Prefix="many/")["KeyCount"] == 0
 assert code(lambda: s3.get_bucket_policy(Bucket=B)) == "NotImplemented"
 assert code(lambda: s3.put_object(Bucket=B, Key="a//b", Body=b"")) == "InvalidArgument"
+assert code(lambda: s3.put_object(Bucket=B, Key="a/../b", Body=b"")) == "SignatureDoesNotMatch"
 assert code(lambda: boto3.client("s3", endpoint_url="https://s3.example.com", aws_secret_access_key="wrong", aws_access_key_id="x", config=config).list_buckets()) != "done"
 `;
 
@@ -396,6 +397,104 @@ clientStory(
     await stored.write({ "terraform.tfstate.tflock": '{"ID":"other","Operation":"a story","Who":"me"}' });
     const locked = await client.sh(`${terraform} apply -input=false -auto-approve`);
     expect([locked.code, locked.stderr]).toEqual([1, expect.stringContaining("PreconditionFailed")]);
+  },
+  120_000,
+);
+
+/** Backs up a database twice, loses it, and has it back with what was in its log alone. The first words run as a user other than root. */
+const pgbackrest = `
+cd "$AT"
+as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid postgres --regid postgres --init-groups "$@"; else "$@"; fi; }
+sql() { as "$POSTGRES/psql" -h "$AT" -U postgres -Atqc "$1"; }
+pg() { as "$POSTGRES/pg_ctl" -D "$AT/pg" -l "$AT/pg.log" -w "$@" > pg_ctl.log; }
+backrest() { as pgbackrest --config="$AT/pgbackrest.conf" --stanza=main --log-level-console=warn "$@"; }
+cat > pgbackrest.conf <<END
+[global]
+repo1-type=s3
+repo1-path=/pg
+repo1-s3-bucket=site
+repo1-s3-endpoint=localhost
+repo1-storage-port=$PORT
+repo1-storage-ca-file=$AT/cert.pem
+repo1-s3-region=us-east-1
+repo1-s3-uri-style=path
+repo1-s3-key=$AWS_ACCESS_KEY_ID
+repo1-s3-key-secret=$AWS_SECRET_ACCESS_KEY
+repo1-retention-full=1
+repo1-bundle=y
+start-fast=y
+log-path=$AT
+lock-path=$AT
+spool-path=$AT
+[main]
+pg1-path=$AT/pg
+pg1-socket-path=$AT
+pg1-user=postgres
+END
+if [ "$(id -u)" = 0 ]; then chown -R postgres .; fi
+as "$POSTGRES/initdb" -D pg -U postgres -A trust > initdb.log 2>&1
+cat >> pg/postgresql.conf <<END
+unix_socket_directories = '$AT'
+listen_addresses = ''
+fsync = off
+archive_mode = on
+archive_command = 'pgbackrest --config=$AT/pgbackrest.conf --stanza=main archive-push %p'
+END
+pg start
+trap 'pg -m immediate stop || true' EXIT
+sql "CREATE TABLE kept AS SELECT n, md5(n::text) AS text FROM generate_series(1, 20000) AS n"
+backrest stanza-create
+backrest check
+backrest --type=full backup
+sql "INSERT INTO kept VALUES (0, 'of the second backup')"
+backrest --type=incr backup
+sql "INSERT INTO kept VALUES (-1, 'of the log alone')"
+pg -m fast stop
+rm -rf pg/base pg/pg_wal/*
+backrest --delta restore
+pg start
+until [ "$(sql 'SELECT pg_is_in_recovery()')" = f ]; do sleep 0.1; done
+sql "SELECT count(*) || ' ' || min(n) FROM kept" > rows
+backrest verify
+pg -m fast stop
+backrest stop
+backrest stanza-delete --force
+cat rows
+`;
+
+clientStory(
+  "pgbackrest keeps a database of PostgreSQL and its log, and restores both",
+  async (options) => {
+    const found = [...new Bun.Glob("postgresql/*/bin/initdb").scanSync("/usr/lib")].sort().at(-1);
+    const initdb = Bun.which("initdb") ?? (found && join("/usr/lib", found));
+    if (Bun.which("pgbackrest") === null || initdb === undefined)
+      return void console.log("note: pgbackrest is not installed, or no PostgreSQL of the system");
+    // Another user can read it.
+    const at = await mkdtemp("/tmp/node-server-pgbackrest-");
+    await using _ = { [Symbol.asyncDispose]: () => rm(at, { recursive: true, force: true }) };
+    const certificate =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout key.pem -out cert.pem";
+    expect(await Bun.spawn(certificate.split(" "), { cwd: at, stderr: "ignore" }).exited).toBe(0);
+    const port = await freePort();
+    const env = { NODE_SERVER_S3_LISTENER: `127.0.0.1:${port}` };
+    const top = `tls_cert = "${at}/cert.pem"\ntls_key = "${at}/key.pem"\n`;
+    await using node = await testNode({ ...options, env, top });
+    const { keys, bucket } = await s3Site(node);
+    await using shell = await openTool("/bin/sh");
+    const stdout = await shell.does(["-ec", pgbackrest], {
+      env: {
+        AT: at,
+        PORT: String(port),
+        POSTGRES: dirname(initdb),
+        AWS_ACCESS_KEY_ID: keys.access_key_id,
+        AWS_SECRET_ACCESS_KEY: keys.secret_access_key,
+        ...(process.env.LD_LIBRARY_PATH && { LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH }),
+      },
+      patienceMs: 110_000,
+    });
+    expect(stdout.trim()).toBe("20002 -1");
+    const left = await node.call("static-bucket-file_list", { token: node.superToken, name: bucket });
+    expect(left).toEqual([]);
   },
   120_000,
 );
