@@ -48,7 +48,7 @@ export type { NewFolder, Relocation, Transfer, Upload, Uploaded } from "./file-o
 export type { BucketFiles } from "./files.ts";
 export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
-export { changeMany, type FailedPath, type ManyDone, type ManyOptions, type VersionName } from "./many.ts";
+export { changeMany, type ManyDone, type ManyOptions } from "./many.ts";
 export {
   type AuditEntry,
   type Bucket,
@@ -62,6 +62,7 @@ export {
   type DeployCheck,
   type Effect,
   errorKinds,
+  type FailedPath,
   type FileVersion,
   type Limit,
   type LogEntry,
@@ -84,6 +85,7 @@ export {
   type StatusReason,
   type StoredLink,
   type Token,
+  type VersionName,
   type VersionRecord,
 } from "./methods.ts";
 export { bodyPieces } from "./response-body.ts";

@@ -1,11 +1,7 @@
 import type { ResultOf } from "./client.ts";
+import type { FailedPath, VersionName } from "./methods.ts";
 
 type DeleteAnswer = ResultOf<"static-bucket-file_delete_many">;
-
-/** FailedPath is a path that a call about many did not change, and why. */
-export type FailedPath = DeleteAnswer["failed"][number];
-/** VersionName is what `static-bucket-file_restore_many` restores. */
-export type VersionName = DeleteAnswer["versions"][number];
 type ManyAnswer = Omit<DeleteAnswer, "versions"> & { readonly versions?: readonly VersionName[] };
 
 /** ManyDone is what calls about many paths have done. */
