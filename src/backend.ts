@@ -33,6 +33,7 @@ import {
   type StatementObservers,
 } from "./db/database.ts";
 import { Freshness } from "./db/freshness.ts";
+import type { Topic } from "./db/postgres/notifications.ts";
 import { ServerLock } from "./db/sqlite/sqlite-lock.ts";
 import { Links } from "./links/links.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
@@ -402,10 +403,12 @@ export class BackendPart implements Part<BackendSettings> {
     this.#slot.replace(next);
     next.rolls.start();
     next.services.buckets.start();
-    next.database.notifications.listen((topic) => {
+    const { buckets } = next.services;
+    const heard = (topic: Topic) => {
       if (topic === "tokens") this.#options.onTokensChanged();
       else if (topic === "certificates") this.#options.onCertificatesChanged();
-      else next.services.buckets.records.poll.soon();
-    });
+      else buckets.records.poll.soon();
+    };
+    next.database.notifications.listen(heard, (message) => buckets.events.hear(message));
   }
 }

@@ -22,6 +22,11 @@ export function whoFields({ by, key, username }: Caller): { token_key: string } 
   return by === "key" ? { token_key: key } : { username: username ?? "" };
 }
 
+/** `callerName` returns what other people know a caller by: its user name, or the key of its token. */
+export function callerName({ username, key }: Pick<Caller, "username" | "key">): string {
+  return username ?? key;
+}
+
 /** `anonymous` is the caller of a method that needs no token. */
 export const anonymous: Caller = {
   by: "key",

@@ -2,6 +2,7 @@ import { forEachConcurrently } from "../base/concurrency.ts";
 import { Fault } from "../base/fault.ts";
 import { nextTurn } from "../base/turns.ts";
 import type { DatabaseTransaction } from "../db/dialect.ts";
+import type { FileChange } from "./events.ts";
 import { isTaken } from "./history/faults.ts";
 import {
   type AffectedPath,
@@ -28,6 +29,7 @@ import {
   type RecordOf,
   type Removal,
   type ResolvedPath,
+  type ResolvedPaths,
   type StagedFile,
   type Times,
   type TreeFiles,
@@ -192,7 +194,7 @@ export class BucketFiles implements BucketView {
     staged: StagedFile,
     { conditions, onWritten, ...options }: WriteOptions,
   ): Promise<WrittenFile> {
-    return this.#tree.transact([path], async (transaction, [target]) => {
+    return this.#run([path], async (transaction, [target], changes) => {
       assertCanPut(target, options);
       await assertConditions(conditions, target, transaction);
       const created = target.entry === undefined;
@@ -209,26 +211,28 @@ export class BucketFiles implements BucketView {
       const isNew = created && (staged.record === undefined || stats.record !== undefined);
       if (!isNew) await transaction.metadata.properties.keepRecord(target.path, stats, staged.record);
       await onWritten?.(written, transaction.database);
+      changes.push(changeTo(target, conditions));
       return written;
     });
   }
 
   /** makeFolder is false when something exists at the path. */
   async makeFolder(path: TreePath, times: Times, conditions: WriteConditions): Promise<boolean> {
-    return this.#change(path, conditions, async (transaction, target) => {
+    return this.#change(path, conditions, async (transaction, target, changes) => {
       await transaction.metadata.locks.assertUnlocked(conditions.holder, {
         path: target.path,
         changesParent: true,
       });
       if (!(await transaction.makeFolder(target.path, times))) return false;
       await forgetMetadata(transaction.metadata, target.path);
+      changes.push({ ...changeTo(target, conditions), folder: true });
       return true;
     });
   }
 
   /** removeFile removes a file, and is false if there is none; it throws InvalidInput for a folder. */
   async removeFile(path: TreePath, conditions: WriteConditions): Promise<boolean> {
-    return this.#change(path, conditions, async (transaction, target) => {
+    return this.#change(path, conditions, async (transaction, target, changes) => {
       const { entry } = target;
       if (entry === undefined) return false;
       await transaction.metadata.locks.assertUnlocked(conditions.holder, {
@@ -238,26 +242,29 @@ export class BucketFiles implements BucketView {
       if (entry.kind === "folder") throw isFolder(target.path);
       await transaction.remove(entry);
       await forgetMetadata(transaction.metadata, target.path);
+      changes.push({ ...changeTo(target, conditions), event: "deleted" });
       return true;
     });
   }
 
   /** removeEmptyFolder removes a folder, and is false if there is none, or if it contains something. */
   async removeEmptyFolder(path: TreePath, conditions: WriteConditions): Promise<boolean> {
-    return this.#change(path, conditions, async (transaction, { entry, path: at }) => {
+    return this.#change(path, conditions, async (transaction, target, changes) => {
+      const { entry, path: at } = target;
       if (entry?.kind !== "folder") return false;
       await transaction.metadata.locks.assertUnlocked(conditions.holder, { path: at, changesParent: true });
       if ((await firstEntries(transaction.reader, at)).length > 0) return false;
       assertWhole((await transaction.remove(entry)).failures);
       await forgetMetadata(transaction.metadata, at);
+      changes.push({ ...changeTo(target, conditions), event: "deleted" });
       return true;
     });
   }
 
   /** remove removes a file, or a folder with its content, and returns what could not be removed. */
   async remove(path: TreePath, conditions: WriteConditions): Promise<readonly Failure[]> {
-    return this.#change(path, conditions, async (transaction, target) => {
-      const turn = { transaction, metadata: transaction.metadata };
+    return this.#change(path, conditions, async (transaction, target, changes) => {
+      const turn = { transaction, metadata: transaction.metadata, changes };
       return (await this.#remove(turn, target, conditions)).failures;
     });
   }
@@ -275,20 +282,23 @@ export class BucketFiles implements BucketView {
   }
 
   async #remove(
-    { transaction, metadata }: Turn,
-    { path, requested, entry }: ResolvedPath,
+    { transaction, metadata, changes }: Turn,
+    target: ResolvedPath,
     conditions: WriteConditions,
   ): Promise<Removal> {
+    const { path, requested, entry } = target;
     if (entry === undefined) throw notFound(requested);
     await metadata.locks.assertUnlocked(conditions.holder, { path, recursive: true, changesParent: true });
     const removal = await transaction.remove(entry);
-    if (removal.failures.length === 0) await forgetMetadata(metadata, path);
+    const isWhole = removal.failures.length === 0;
+    if (isWhole) await forgetMetadata(metadata, path);
+    changes.push({ ...changeTo(target, conditions), event: isWhole ? "deleted" : "changed" });
     return removal;
   }
 
   /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. False if both are the same file. */
   async renameFile(from: TreePath, to: TreePath, conditions: WriteConditions): Promise<boolean> {
-    return this.#tree.transact([from, to], async (transaction, [source, target]) => {
+    return this.#run([from, to], async (transaction, [source, target], changes) => {
       await assertConditions(conditions, source, transaction);
       const { entry } = source;
       if (entry === undefined) throw notFound(from);
@@ -304,6 +314,7 @@ export class BucketFiles implements BucketView {
       );
       await transaction.move(entry, target.path, { makeParents: true, signal: neverAborted });
       await moveMetadata(transaction.metadata, source.path, target.path);
+      changes.push(movedTo(target.path, source, conditions));
       return true;
     });
   }
@@ -346,7 +357,7 @@ export class BucketFiles implements BucketView {
     { properties, times }: Description,
     conditions: WriteConditions,
   ): Promise<void> {
-    await this.#change(path, conditions, async (transaction, target) => {
+    await this.#change(path, conditions, async (transaction, target, changes) => {
       if (target.entry === undefined) throw notFound(path);
       await transaction.metadata.locks.assertUnlocked(conditions.holder, {
         path: target.path,
@@ -360,6 +371,7 @@ export class BucketFiles implements BucketView {
       await transaction.setTimes(target.entry, times);
       const now = record && (await transaction.reader.find(target.path));
       if (now !== undefined) await stored.keepRecord(target.path, now.stats, record);
+      changes.push(changeTo(target, conditions));
     });
   }
 
@@ -372,7 +384,7 @@ export class BucketFiles implements BucketView {
     to: TreePath,
     conditions: WriteConditions,
   ): Promise<FileVersion["kind"]> {
-    return this.#change(to, conditions, async (transaction, target) => {
+    return this.#change(to, conditions, async (transaction, target, changes) => {
       const created = target.entry === undefined;
       const affected = created ? await firstMissing(transaction.reader, target) : target.path;
       await transaction.metadata.locks.assertUnlocked(conditions.holder, {
@@ -381,6 +393,7 @@ export class BucketFiles implements BucketView {
       });
       const kind = await transaction.restoreVersion(wanted, target.path);
       if (created) await forgetMetadata(transaction.metadata, target.path);
+      changes.push(restoredTo(target, kind, conditions));
       return kind;
     });
   }
@@ -393,7 +406,7 @@ export class BucketFiles implements BucketView {
     return this.#changeMany(wanted, options, {
       // A version that lies in a folder is found by the path that it had.
       pathsOf: ({ to, path }) => [to, path],
-      run: async ({ transaction, metadata }, { version, path: from }, [target]) => {
+      run: async ({ transaction, metadata, changes }, { version, path: from }, [target]) => {
         const { path, entry } = target as ResolvedPath;
         if (entry !== undefined) throw isTaken(path);
         const affected = await firstMissing(transaction.reader, target as ResolvedPath);
@@ -403,6 +416,7 @@ export class BucketFiles implements BucketView {
         });
         const kind = await transaction.restoreVersion({ version, path: from }, path);
         await forgetMetadata(metadata, path);
+        changes.push(restoredTo(target as ResolvedPath, kind, options.conditions));
         return kind;
       },
     });
@@ -412,12 +426,16 @@ export class BucketFiles implements BucketView {
   #change<T>(
     path: TreePath,
     conditions: WriteConditions,
-    work: (transaction: WriteTransaction, target: ResolvedPath) => Promise<T>,
+    work: (transaction: WriteTransaction, target: ResolvedPath, changes: FileChange[]) => Promise<T>,
   ): Promise<T> {
-    return this.#tree.transact([path], async (transaction, [target]) => {
+    return this.#run([path], async (transaction, [target], changes) => {
       await assertConditions(conditions, target, transaction);
-      return work(transaction, target);
+      return work(transaction, target, changes);
     });
+  }
+
+  #run<const P extends readonly TreePath[], T>(paths: P, work: ChangeWork<P, T>): Promise<T> {
+    return runChange(this.#tree, paths, work);
   }
 
   #transferOne(
@@ -425,9 +443,9 @@ export class BucketFiles implements BucketView {
     options: TransferOptions,
     kind: TransferKind,
   ): Promise<TransferResult> {
-    return this.#tree.transact([from, to], (transaction, [source, target]) => {
+    return this.#run([from, to], (transaction, [source, target], changes) => {
       const { metadata } = transaction;
-      return this.#transfer({ transaction, metadata, kind }, [source, target], options);
+      return this.#transfer({ transaction, metadata, changes, kind }, [source, target], options);
     });
   }
 
@@ -442,7 +460,11 @@ export class BucketFiles implements BucketView {
         const resolved = [source as ResolvedPath, target as ResolvedPath] as const;
         const done = await this.#transfer({ ...turn, kind }, resolved, {
           ...options,
-          conditions: { ...options.conditions, grant: alreadyChecked },
+          conditions: {
+            ...options.conditions,
+            // The right was checked for the whole group, in its turn.
+            grant: { by: options.conditions.grant.by, assertStillValid: async () => {} },
+          },
         });
         if (done === "exists") throw isTaken(to);
         if (done === "overlap") throw overlaps(to);
@@ -452,7 +474,7 @@ export class BucketFiles implements BucketView {
   }
 
   async #transfer(
-    { transaction, metadata, kind }: Turn & { readonly kind: TransferKind },
+    { transaction, metadata, changes, kind }: Turn & { readonly kind: TransferKind },
     [source, target]: readonly [source: ResolvedPath, target: ResolvedPath],
     { overwrite, makeParents = false, conditions, signal }: TransferOptions,
   ): Promise<TransferResult> {
@@ -478,6 +500,10 @@ export class BucketFiles implements BucketView {
     else if (failures.length === 0) await moveMetadata(metadata, from, to);
     // The lock on a replaced resource stays, for clients that save by rename; what was below it is gone.
     if (failures.length === 0) await metadata.locks.forgetBelow(to);
+    if (kind === "move" && failures.length === 0) changes.push(movedTo(to, source, conditions));
+    else changes.push({ ...changeTo(target, conditions), folder: folderOf(source) });
+    // A copy may be there beside what could not be removed.
+    if (kind === "move" && failures.length > 0) changes.push(changeTo(source, conditions));
     return { replaced, failures };
   }
 
@@ -511,14 +537,14 @@ export class BucketFiles implements BucketView {
     change: ManyChange<I, T>,
   ): Promise<Outcome<T>[]> {
     const paths = group.map(change.pathsOf);
-    const done = await this.#tree.transact(paths.flat(), async (transaction, all) => {
+    const done = await this.#run(paths.flat(), async (transaction, all, changes) => {
       const rest = [...all];
       const resolved = paths.map(({ length }) => rest.splice(0, length));
       const found = resolved.map((some) => some.map(({ path }) => path));
       // By links, or by Unicode forms of names, two paths can lead to one resource.
       if (group.length > 1 && firstApart(found, 0, (some) => some).length < group.length) return undefined;
       await conditions.grant.assertStillValid();
-      const turn = { transaction, metadata: transaction.metadata.inTurn() };
+      const turn = { transaction, metadata: transaction.metadata.inTurn(), changes };
       const outcomes: Outcome<T>[] = [];
       const limit = transaction.database === undefined ? maxAtOnce : 1;
       await forEachConcurrently(entriesOf(group), limit, async ([at, item]) => {
@@ -534,13 +560,50 @@ export class BucketFiles implements BucketView {
 interface Turn {
   readonly transaction: WriteTransaction;
   readonly metadata: Metadata;
+  /** What followers of the bucket are told of it. */
+  readonly changes: FileChange[];
+}
+
+/** ChangeWork is the work of a turn; it puts into `changes` what followers of the bucket are told. */
+type ChangeWork<P extends readonly TreePath[], T> = (
+  transaction: WriteTransaction,
+  resolved: ResolvedPaths<P>,
+  changes: FileChange[],
+) => Promise<T>;
+
+function runChange<const P extends readonly TreePath[], T>(
+  tree: TreeFiles,
+  paths: P,
+  work: ChangeWork<P, T>,
+): Promise<T> {
+  const changes: FileChange[] = [];
+  return tree.transact(paths, (transaction, resolved) => work(transaction, resolved, changes), changes);
+}
+
+/** changeTo returns what is told of a path that was written: it is new if nothing was there. */
+function changeTo(target: ResolvedPath, { grant }: Pick<WriteConditions, "grant">): FileChange {
+  const event = target.entry === undefined ? "created" : "changed";
+  return { event, path: target.path, folder: folderOf(target), by: grant.by };
+}
+
+function restoredTo(
+  target: ResolvedPath,
+  kind: FileVersion["kind"],
+  conditions: Pick<WriteConditions, "grant">,
+): FileChange {
+  return { ...changeTo(target, conditions), folder: kind === "folder" ? true : undefined };
+}
+
+function movedTo(path: TreePath, source: ResolvedPath, { grant }: WriteConditions): FileChange {
+  return { event: "moved", path, from: source.path, folder: folderOf(source), by: grant.by };
+}
+
+function folderOf({ entry }: ResolvedPath): true | undefined {
+  return entry?.kind === "folder" ? true : undefined;
 }
 
 /** `copyAlone` is the copy of a folder without its content. */
 type TransferKind = "move" | "copy" | "copyAlone";
-
-/** The right was checked for the whole group, in its turn. */
-const alreadyChecked = { assertStillValid: async () => {} };
 
 /** firstApart returns items from `begin` on, as many as one group may have: none of their paths is another's, or above or below it. */
 function firstApart<I>(
@@ -653,7 +716,7 @@ class BucketLocks {
   ): Promise<{ readonly lock: Lock; readonly created: boolean }> {
     if (this.#metadata.locks.isSweepDue(wanted.holder))
       await this.#tree.transactMetadata(({ metadata }) => metadata.locks.sweep());
-    return this.#tree.transact([path], async (transaction, [target]) => {
+    return runChange(this.#tree, [path], async (transaction, [target], changes) => {
       await assertConditions(conditions, target, transaction);
       const { locks, properties } = transaction.metadata;
       const created = target.entry === undefined;
@@ -663,6 +726,7 @@ class BucketLocks {
       try {
         await transaction.makeFile(target.path);
         await properties.forget(target.path);
+        changes.push(changeTo(target, conditions));
         return { lock, created };
       } catch (error) {
         await locks.release(lock);

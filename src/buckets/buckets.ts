@@ -17,6 +17,7 @@ import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { BucketFiles, type FileActivity } from "./bucket-files.ts";
 import { BucketUsage, type OtherBytes } from "./bucket-usage.ts";
+import { BucketEvents } from "./events.ts";
 import type { BucketLocation, OpenedTree } from "./history/deploy-maintenance.ts";
 import { isDeployPath } from "./history/deploy-record.ts";
 import { Deploys } from "./history/deploys.ts";
@@ -66,6 +67,8 @@ export class Buckets {
   readonly #storage: BucketStorage;
   readonly #cache: BucketCache;
   readonly #trees: OpenedTrees;
+  /** Tells followers what changes in the files. */
+  readonly events: BucketEvents;
   /** Trees that are published, were published, or are being prepared. */
   readonly deploys: Deploys;
   /** Files that arrive in several requests. */
@@ -84,10 +87,16 @@ export class Buckets {
     this.storage = storage;
     this.#onHostsChanged = onHostsChanged;
     this.#cache = new BucketCache((keys, begun) => this.#readStates(keys, begun), freshness, onHostsChanged);
+    this.events = new BucketEvents({
+      clock,
+      positions: storage.heads && ((names) => this.#positions(names)),
+      send: (message) => database.notifications.sendMessage(message),
+    });
     this.#trees = new OpenedTrees({
       database,
       storage,
       activity: this.activity,
+      events: this.events,
       onChanged: ({ name, path, isDeploy }, how) => {
         // The state of other files is not in the database.
         if (storage.heads !== undefined) database.notifications.send("buckets");
@@ -152,6 +161,7 @@ export class Buckets {
   /** close ends what runs in the background; calls that run may still use the files. The database may be closed once it resolves. */
   async close(): Promise<void> {
     this.usage.close();
+    await this.events.close();
     this.#cache.poll.close();
     await this.#uploadExpiry.close();
     await this.deploys.maintenance.close();
@@ -337,6 +347,11 @@ export class Buckets {
     await this.#storage.claim(claim);
   }
 
+  async #positions(names: readonly string[]) {
+    const states = await this.#database.buckets.states(names, { root: false });
+    return new Map(states.map(({ record, head }) => [record.name, head]));
+  }
+
   async #readStates(
     keys: ReadonlySet<BucketKey>,
     begun: Stamp,
@@ -380,6 +395,7 @@ interface OpenedTreesOptions {
   readonly database: Database;
   readonly storage: BucketStorage;
   readonly activity: FileActivity;
+  readonly events: BucketEvents;
   /** Called when files of a bucket or a deploy may have changed. */
   readonly onChanged: (
     changed: BucketLocation & { readonly isDeploy: boolean },
@@ -400,11 +416,14 @@ class OpenedTrees {
     const key = `${name}\n${path}`;
     const present = this.#opened.get(key);
     if (present !== undefined) return present;
-    const { database, storage, activity, onChanged } = this.#options;
+    const { database, storage, activity, events, onChanged } = this.#options;
     const bucket = { name, path };
     const metadata = Metadata.ofBucket(name, metadataRows(database));
     const changed = { name, path, isDeploy: isDeployPath(path) };
-    const tree = storage.open({ bucket, metadata, onChanged: (how) => onChanged(changed, how) });
+    const onDone: OpenBucket["onDone"] = changed.isDeploy
+      ? undefined
+      : (changes, step) => events.notify(name, changes, step);
+    const tree = storage.open({ bucket, metadata, onChanged: (how) => onChanged(changed, how), onDone });
     const opened = { tree, files: new BucketFiles(tree, metadata, activity) };
     this.#opened.set(key, opened);
     return opened;

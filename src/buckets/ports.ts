@@ -7,6 +7,7 @@ import type { BucketState } from "../db/rows/bucket-rows.ts";
 import type { DeployChanges } from "../db/rows/deploy-rows.ts";
 import type { HeadValue } from "../db/rows/entry-values.ts";
 import type { UploadPart } from "../db/rows/upload-rows.ts";
+import type { FileChange, FilesStep } from "./events.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import { type TreePath, treeRoot } from "./path.ts";
 import type { Bucket } from "./record.ts";
@@ -382,11 +383,13 @@ export interface TreeFiles {
   ): Promise<StagedFile>;
   /**
    * Runs `work` in turn: after all earlier work on the paths, above them and below them. It gets them as resolved in its turn. In a store
-   * whose names are rows, the rows of many paths are read and written together.
+   * whose names are rows, the rows of many paths are read and written together. What it has put into `changes` is told to followers of
+   * the bucket once the change is durable.
    */
   transact<const P extends readonly TreePath[], T>(
     paths: P,
     work: (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => Promise<T>,
+    changes?: readonly FileChange[],
   ): Promise<T>;
   /**
    * Runs `work`, which changes no files, only locks and properties. On a disk it waits for nobody: a client must be able to refresh its
@@ -411,6 +414,8 @@ export interface WantedFile {
  * `commit`, or `cancel` if it failed, in one after it; a start after a crash finds what `begin` wrote.
  */
 export interface TreeExchange {
+  /** What followers of the bucket are told once it is done. */
+  readonly changes?: readonly FileChange[];
   /** Runs work in a transaction in which nobody else changes the deploys of the bucket. */
   transact<T>(work: (changes: DeployChanges) => Promise<T>): Promise<T>;
   /** Throws what forbids the exchange. It is called while nobody changes either tree. */
@@ -483,6 +488,8 @@ export interface OpenBucket {
   readonly metadata: Metadata;
   /** Called when files may have changed; `exchanged` if the whole tree has another location now. */
   readonly onChanged: (how?: "exchanged") => void;
+  /** Called once changes are durable, with the step of the bucket's version that they are; undefined in a store that counts none. */
+  readonly onDone?: ((changes: readonly FileChange[], step?: FilesStep) => void) | undefined;
 }
 
 /** LocationClaim is a new or changed record of a bucket that needs its location in the store. */

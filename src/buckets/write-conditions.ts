@@ -18,6 +18,8 @@ export interface WriteConditions extends HttpConditions {
 
 /** Grant is the right to make a change, which may end while the change waits for its turn. */
 export interface Grant {
+  /** Who makes the change, for those who are told of it: a user name, or the key of a token. */
+  readonly by?: string | undefined;
   /** Throws unless the change may be made now, by what the database says. What it throws is the answer to the caller. */
   assertStillValid(): Promise<void>;
 }

@@ -4,6 +4,8 @@ export type AuditEntry = { timestamp: string; level: "ERROR" | "WARN" | "INFO" |
 
 export type Bucket = { id: number; name: string; path: string; is_http_root: boolean; cors: boolean; enable: boolean; public?: false; hosts?: string[]; clean_urls?: true };
 
+export type BucketEvent = { event: "created" | "changed" | "moved" | "deleted" | "published" | "reset"; cursor: string; path?: string; from?: string; folder?: true; deploy?: string; by?: string; at?: number; reason?: "begun" | "not_kept" | "slow" | "lost" };
+
 export type BucketSite = { enable: boolean; public: boolean; is_http_root: boolean; hosts: string[] };
 
 export type BucketUsage = { files: number; bytes: number; newest: number | null };
@@ -186,6 +188,10 @@ export interface Methods {
   "static-bucket_lease": { readonly params: { token?: string | undefined; name: string; what: string; lease?: string | null | undefined }; readonly result: { lease: string; expires: number }; };
   /** Ends a lease of `static-bucket_lease`. Returns false if the lease has already ended. */
   "static-bucket_release": { readonly params: { token?: string | undefined; name: string; lease: string }; readonly result: boolean; };
+  /** Sends what changes in the files of a bucket, whoever changes them and on whatever node, until the client unsubscribes. A change is sent once it is durable: `created`, `changed`, `moved`, `deleted`, and `published` when a deploy takes the place of all files. Folders that a change creates above its path are not sent. `reset` means that changes may be missing, so list the files again: it comes first, unless `cursor` is given and everything after it is still known. `reason` is `begun`, `not_kept` (too much has happened since `cursor`, or the server was restarted), `slow` (the client read too slowly, 512 events were waiting) or `lost` (another node could not tell its changes). An event can be sent twice. */
+  "static-bucket_watch": { readonly params: { token?: string | undefined; name: string; prefix?: string | null | undefined; cursor?: string | null | undefined }; readonly result: string; readonly event: BucketEvent; };
+  /** Ends a subscription of `static-bucket_watch` of this connection. Returns false if the connection has none with this id. */
+  "static-bucket_unwatch": { readonly params: { subscription: string }; readonly result: boolean; };
   /** Lists the agents that the token may see, sorted. A `List` permission in the scope of one agent shows the agent only if the token holds another permission on it, too. */
   "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
   /** Returns entries of the audit trail of all nodes, oldest first: who changed what, and from where. The database keeps them for `keep_audit_days`. Of one client's changes of many files in a row it keeps the first and one that counts the others. A kill loses entries of the last two seconds; the outputs of the log have them. What another node did within the last two seconds may be missing. */
@@ -300,6 +306,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "node-server_roll_link_secret": "token",
   "static-bucket_lease": "token",
   "static-bucket_release": "token",
+  "static-bucket_watch": "token",
   "agent-uuid_list_all": "token",
   "audit_list": "token",
   "cluster_nodes": "token",
@@ -517,6 +524,12 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   ],
   "static-bucket_release": [
     {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_watch": [
+    {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_unwatch": [
+    {"kind":"owner"},
   ],
   "agent-uuid_list_all": [
     {"kind":"anywhere","permissions":[{"node":"list_all_agent_uuid"},{"monitoring_uuid":"list"}]},

@@ -5,7 +5,7 @@
 import type { Server } from "bun";
 import type { Audit, AuditLog } from "../auth/audit-log.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
-import type { Caller } from "../auth/caller.ts";
+import { type Caller, callerName } from "../auth/caller.ts";
 import { authorise, inBucket, type Need } from "../auth/need.ts";
 import type { Permission } from "../auth/permission.ts";
 import { type Clock, millisecondsSince } from "../base/clock.ts";
@@ -279,6 +279,10 @@ class CallerGrant implements Grant {
   constructor(lease: Lease<Services>, granted: Granted) {
     this.#lease = lease;
     this.#granted = granted;
+  }
+
+  get by(): string {
+    return callerName(this.#granted.caller);
   }
 
   async assertStillValid(): Promise<void> {

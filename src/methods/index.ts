@@ -25,7 +25,7 @@ import { auditMethods, log, nodeLog } from "./node-log.ts";
 import { nodeMetrics } from "./node-metrics.ts";
 import { nodeDatabase, nodeSql, storage } from "./node-sql.ts";
 import { session } from "./session.ts";
-import { bucketFacts, staticBucket, transfers } from "./static-bucket.ts";
+import { bucketFacts, follow, staticBucket, transfers } from "./static-bucket.ts";
 import { fileSearch, fileVersions, manyFiles, staticBucketFile } from "./static-bucket-file.ts";
 import { token, tokenExplain } from "./token.ts";
 
@@ -48,6 +48,7 @@ const namespaces = {
   ...deploys,
   ...links,
   ...transfers,
+  ...follow,
   ...agentUuid,
   ...auditMethods,
   ...cluster,

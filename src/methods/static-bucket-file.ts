@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { callerName } from "../auth/caller.ts";
 import { inBucket } from "../auth/need.ts";
 import { forEachConcurrently } from "../base/concurrency.ts";
 import { Fault } from "../base/fault.ts";
@@ -146,11 +147,12 @@ export const staticBucketFile = {
  * change has its turn: it may have waited for a long copy. RPC holds no lock.
  */
 export async function openForChange(
-  { buckets, assertStillAuthorised }: Services & CallContext,
+  { buckets, caller, assertStillAuthorised }: Services & CallContext,
   name: string,
 ): Promise<{ readonly files: BucketFiles; readonly conditions: WriteConditions }> {
   const bucket = await buckets.require(name);
   const grant: Grant = {
+    by: callerName(caller),
     async assertStillValid() {
       await assertStillAuthorised();
       await assertSameBucket(buckets, bucket);

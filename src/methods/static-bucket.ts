@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { globally, inBucket, type Need, someInBucket, superToken } from "../auth/need.ts";
+import { globally, inBucket, type Need, owner, someInBucket, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/numbers.ts";
+import { changeKinds, resetReasons } from "../buckets/events.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { siteProblems } from "../buckets/site-files.ts";
 import type { Services } from "../services.ts";
-import { method } from "./declare.ts";
+import { method, subscription } from "./declare.ts";
 
 const bucket = z
   .object({
@@ -361,5 +362,62 @@ export const transfers = {
       if (isReleased) audit("transfer.ended", { bucket: name });
       return isReleased;
     },
+  }),
+};
+
+/** `bucketEvent` is an event of a bucket as followers get it. */
+const bucketEvent = z
+  .object({
+    event: z.enum([...changeKinds, "reset"]),
+    cursor: z.string(),
+    path: z.string().optional(),
+    from: z.string().optional().describe("for `moved`: the path before"),
+    folder: z.literal(true).optional().describe("set for a folder with all that is in it"),
+    deploy: z.string().optional().describe("for `published`"),
+    by: z.string().optional().describe("the user name or the key of the token that did it"),
+    at: z.int().optional().describe("Unix milliseconds"),
+    reason: z.enum(resetReasons).optional().describe("for `reset`"),
+  })
+  .meta({ id: "BucketEvent" });
+
+/** `follow` lets a client follow the files of a bucket. */
+export const follow = {
+  "static-bucket_watch": subscription({
+    doc: "Sends what changes in the files of a bucket, whoever changes them and on whatever node, until the client unsubscribes. A change is sent once it is durable: `created`, `changed`, `moved`, `deleted`, and `published` when a deploy takes the place of all files. Folders that a change creates above its path are not sent. `reset` means that changes may be missing, so list the files again: it comes first, unless `cursor` is given and everything after it is still known. `reason` is `begun`, `not_kept` (too much has happened since `cursor`, or the server was restarted), `slow` (the client read too slowly, 512 events were waiting) or `lost` (another node could not tell its changes). An event can be sent twice.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.list"),
+    effect: "reads",
+    params: {
+      name: z.string().describe("the bucket"),
+      prefix: z
+        .string()
+        .max(4096)
+        .nullish()
+        .describe("how the paths begin that are wanted, such as `img/`; default: all"),
+      cursor: z
+        .string()
+        .max(100)
+        .nullish()
+        .describe("`cursor` of the last event that was received, to go on after it"),
+    },
+    logged: ["name", "prefix"],
+    event: bucketEvent,
+    fails: ["NotFound", "NeedsWebSocket", "TooManySubscriptions"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", prefix: "img/" },
+      result: "mT3cQy0vKx8rW2hLp5nZ7bDf",
+    },
+    run: async ({ buckets, stop }, { name, prefix, cursor }) => {
+      await buckets.require(name);
+      return buckets.events.follow(name, { prefix: prefix ?? "", cursor: cursor ?? undefined }, stop);
+    },
+  }),
+  "static-bucket_unwatch": method({
+    doc: "Ends a subscription of `static-bucket_watch` of this connection. Returns false if the connection has none with this id.",
+    need: owner,
+    effect: "changes",
+    params: { subscription: z.string() },
+    result: z.boolean(),
+    example: { params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf" }, result: false },
+    run: ({ cancel }, { subscription }) => cancel(subscription),
   }),
 };

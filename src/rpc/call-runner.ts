@@ -104,23 +104,29 @@ export class CallRunner<S extends object> {
     method: Method<S> & { event: object },
     context: S & CallContext,
     { call, need, params }: BegunCall<S>,
-  ): string {
+  ): string | Promise<string> {
     const { request, state } = call;
     const session = sessionOf(call);
     const { id, stop } = session.subscribe(request.method);
     state.opened = id;
-    try {
+    const pump = (events: AsyncIterable<unknown>) => {
       const { caller } = context;
-      const events = method.run(Object.assign(context, { stop }), params);
       const authorisation = isOpen(need)
         ? undefined
         : this.#reauthorizer.watch({ id, session, caller, need, lastEvent: method.lastEvent }, stop);
       state.after.push(() => session.pump(id, events, authorisation));
-    } catch (error) {
+      return id;
+    };
+    const failed = (error: unknown): never => {
       session.cancel(id);
       throw error;
+    };
+    try {
+      const events = method.run(Object.assign(context, { stop }), params);
+      return events instanceof Promise ? events.then(pump).catch(failed) : pump(events);
+    } catch (error) {
+      return failed(error);
     }
-    return id;
   }
 }
 

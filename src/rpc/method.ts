@@ -93,7 +93,10 @@ interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends De
   readonly event: E;
   /** The last event of a subscription whose token is not valid any more, which says so to people. */
   lastEvent?(reason: EndReason): z.input<E>;
-  run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E> | DropNotice>;
+  run(
+    call: S & StreamContext,
+    params: ParamValues<P>,
+  ): AsyncIterable<z.input<E> | DropNotice> | Promise<AsyncIterable<z.input<E> | DropNotice>>;
 }
 
 /** A method as the engine, the documents and the typed client see it. */
@@ -119,7 +122,10 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
   | {
       readonly event: z.ZodType;
       readonly lastEvent: ((reason: EndReason) => unknown) | undefined;
-      run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<unknown>;
+      run(
+        call: S & StreamContext,
+        params: ParamValues<P>,
+      ): AsyncIterable<unknown> | Promise<AsyncIterable<unknown>>;
     }
 );
 

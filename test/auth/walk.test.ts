@@ -128,6 +128,7 @@ test("only these methods are open to everybody", () => {
     "node-server_version",
     "rpc.discover",
     "sql_close",
+    "static-bucket_unwatch",
   ]);
 });
 

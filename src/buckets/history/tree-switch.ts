@@ -1,6 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import type { DeployChanges } from "../../db/rows/deploy-rows.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
+import type { FileChange } from "../events.ts";
 import { treeRoot } from "../path.ts";
 import type { BucketView, Tree, TreeExchange } from "../ports.ts";
 import { firstEntries } from "../tree-ops.ts";
@@ -24,6 +25,7 @@ interface TreeSwitchOptions {
 /** TreeSwitch writes the rows of a switch: the deploy becomes the published one, and what was published before stays as a deploy. */
 export class TreeSwitch implements TreeExchange {
   readonly #options: TreeSwitchOptions;
+  readonly changes: readonly FileChange[];
   /** Whether the previous tree is kept: one without files that no deploy made is not. */
   #keeps = true;
   #previousTree: string | null = null;
@@ -32,6 +34,8 @@ export class TreeSwitch implements TreeExchange {
 
   constructor(options: TreeSwitchOptions) {
     this.#options = options;
+    const { id, conditions } = options;
+    this.changes = [{ event: "published", path: treeRoot, deploy: id, by: conditions.grant.by }];
   }
 
   transact<T>(work: (changes: DeployChanges) => Promise<T>): Promise<T> {

@@ -15,19 +15,30 @@ const topics: readonly Topic[] = ["buckets", "certificates", "tokens"];
 export interface Notifications {
   /** send notifies the other nodes. To be called after the commit. Returns at once; many calls become few hints. */
   send(topic: Topic): void;
-  /** Calls `heard` for every hint of another node, and for all topics after hints may have been lost. To be called once. */
-  listen(heard: (topic: Topic) => void): void;
+  /** sendMessage sends a message to the other nodes, in order, unless it is too long or too many wait. Returns at once. */
+  sendMessage(message: string): void;
+  /**
+   * Calls `heard` for every hint of another node, and for all topics after hints may have been lost, and `received` for every message. To be
+   * called once.
+   */
+  listen(heard: (topic: Topic) => void, received?: (message: string) => void): void;
   close(): Promise<void>;
 }
 
 /** `noNotifications` is for a database whose changes are seen without hints. */
 export const noNotifications: Notifications = {
   send() {},
+  sendMessage() {},
   listen() {},
   async close() {},
 };
 
 const channel = "node_server";
+/** PostgreSQL takes up to 8000 bytes at once. */
+const maxPayloadBytes = 7900;
+const maxMessages = 1000;
+/** Begins the payload of a message, before its sender and its text. */
+const messageMark = "message";
 /** The pauses before another LISTEN double from the first to the longest. */
 const firstPauseMs = 250;
 const maxPauseMs = 10_000;
@@ -58,8 +69,10 @@ export class PostgresNotifications implements Notifications {
   /** Marks the hints of this process, which it need not follow. */
   readonly #sender = Bun.randomUUIDv7();
   readonly #waiting = new Set<Topic>();
+  readonly #messages: string[] = [];
   #isSending = false;
   #heard: ((topic: Topic) => void) | undefined;
+  #received: ((message: string) => void) | undefined;
   /** Set while it listens. */
   #connection: PgSession | undefined;
   /** When the first own hint was sent that was not heard since, and when the connection was last replaced for that. */
@@ -73,13 +86,25 @@ export class PostgresNotifications implements Notifications {
 
   send(topic: Topic): void {
     this.#waiting.add(topic);
+    this.#begin();
+  }
+
+  sendMessage(message: string): void {
+    const payload = `${messageMark} ${this.#sender} ${message}`;
+    if (this.#messages.length >= maxMessages || Buffer.byteLength(payload) > maxPayloadBytes) return;
+    this.#messages.push(payload);
+    this.#begin();
+  }
+
+  #begin(): void {
     if (this.#isSending || this.#isClosed) return;
     this.#isSending = true;
     outsideSpans(() => void quietly(() => this.#sendAll()));
   }
 
-  listen(heard: (topic: Topic) => void): void {
+  listen(heard: (topic: Topic) => void, received?: (message: string) => void): void {
     this.#heard = heard;
+    this.#received = received;
     outsideSpans(() => void this.#listen());
   }
 
@@ -97,9 +122,9 @@ export class PostgresNotifications implements Notifications {
    * server.
    */
   async #sendAll(): Promise<void> {
-    while (this.#waiting.size > 0 && !this.#isClosed) {
-      const payload = [...this.#waiting, this.#sender].join(" ");
-      this.#waiting.clear();
+    for (;;) {
+      const payload = this.#nextPayload();
+      if (payload === undefined || this.#isClosed) break;
       try {
         await this.#options.execute("SELECT pg_notify($1, $2)", [channel, payload]);
         this.#sent();
@@ -110,6 +135,13 @@ export class PostgresNotifications implements Notifications {
       }
     }
     this.#isSending = false;
+  }
+
+  #nextPayload(): string | undefined {
+    if (this.#waiting.size === 0) return this.#messages.shift();
+    const payload = [...this.#waiting, this.#sender].join(" ");
+    this.#waiting.clear();
+    return payload;
   }
 
   #sent(): void {
@@ -167,6 +199,11 @@ export class PostgresNotifications implements Notifications {
   /** Anybody who may use the database can send anything: what is not a topic is ignored. */
   #receive(payload: string): void {
     this.#unheardAt = undefined;
+    if (payload.startsWith(`${messageMark} `)) {
+      const [sender = "", message = ""] = payload.slice(messageMark.length + 1).split(/ (.*)/s);
+      if (sender !== this.#sender && !this.#isClosed) this.#received?.(message);
+      return;
+    }
     const parts = payload.slice(0, 256).split(" ");
     if (parts.includes(this.#sender)) return;
     this.#notify(topics.filter((topic) => parts.includes(topic)));

@@ -3,6 +3,7 @@
 // page.ts asks for a password if the link has one. Then link-request.ts sends the file, drop-box.ts takes an upload, or
 // http/zip.ts sends a folder as an archive. page.ts also shows people what a link offers.
 
+import { callerName } from "../../auth/caller.ts";
 import { Fault } from "../../base/fault.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
@@ -124,6 +125,7 @@ async function proveLink(received: ReceivedRequest<RequestedLink>): Promise<Prov
     links,
     audit: received.auditOf(link.owner),
     grant: {
+      by: callerName(link.owner),
       async assertStillValid() {
         if (!isUsable(await check()) || (await buckets.compare(bucket)) !== "same")
           throw new HttpError(410, "Gone: this link ended meanwhile; nothing was stored", {

@@ -276,6 +276,7 @@ export async function completeUpload(call: S3Call): Promise<Response> {
   const conditions = await writeConditions(call, path);
   await call.files.examine(await call.files.reader.resolve(path), { conditions, makeParents: true });
   const grant: Grant = {
+    by: conditions.grant.by,
     async assertStillValid() {
       await conditions.grant.assertStillValid();
       await buckets.multipart.assertOpen(upload);

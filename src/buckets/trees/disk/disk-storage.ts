@@ -165,7 +165,7 @@ export class DiskStorage implements BucketStorage {
     return this.#identity.verify();
   }
 
-  open({ bucket, metadata, onChanged }: OpenBucket): Tree {
+  open({ bucket, metadata, onChanged, onDone }: OpenBucket): Tree {
     return new DiskTree(resolve(this.#staticPath, bucket.path), {
       bucket,
       metadata,
@@ -174,6 +174,7 @@ export class DiskStorage implements BucketStorage {
       stopping: this.#stopping.signal,
       history: this.history,
       onChanged,
+      onDone,
     });
   }
 

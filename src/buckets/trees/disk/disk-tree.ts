@@ -8,6 +8,7 @@ import { PathMutex } from "../../../base/concurrency.ts";
 import { Fault } from "../../../base/fault.ts";
 import { asyncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
+import type { FileChange } from "../../events.ts";
 import type { DiskHistory, TreeHistory } from "../../history/disk/disk-history.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { type TreePath, treeRoot } from "../../path.ts";
@@ -37,6 +38,7 @@ export interface DiskTreeOptions extends Omit<DiskWriterOptions, "history" | "ca
   readonly history: DiskHistory;
   /** Called when files may have changed. */
   readonly onChanged: OpenBucket["onChanged"];
+  readonly onDone?: OpenBucket["onDone"];
 }
 
 /** DiskTree keeps a bucket as plain files below its folder. Its turns hold within this process only. */
@@ -50,10 +52,12 @@ export class DiskTree implements Tree {
   readonly #staging: Staging;
   readonly #stageOptions: Parameters<Staging["stage"]>[1];
   readonly #onChanged: OpenBucket["onChanged"];
+  readonly #onDone: OpenBucket["onDone"];
 
   constructor(root: string, options: DiskTreeOptions) {
     const { bucket, history, sync } = options;
     this.#onChanged = options.onChanged;
+    this.#onDone = options.onDone;
     this.metadata = options.metadata;
     this.#paths = new PathResolver(root);
     this.reader = new DiskReader(this.#paths);
@@ -85,6 +89,7 @@ export class DiskTree implements Tree {
   async transact<const P extends readonly TreePath[], T>(
     paths: P,
     work: (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => Promise<T>,
+    changes?: readonly FileChange[],
   ): Promise<T> {
     let held: readonly TreePath[] = paths;
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
@@ -97,6 +102,7 @@ export class DiskTree implements Tree {
       });
       if (done !== undefined) {
         this.#onChanged();
+        if (changes !== undefined) this.#onDone?.(changes);
         return done.result;
       }
       held = canonical;
@@ -146,6 +152,7 @@ export class DiskTree implements Tree {
       theirs.#mutex.run([treeRoot], () => this.versions.exchangeWith(theirs.versions, this, work)),
     );
     this.#onChanged("exchanged");
+    this.#onDone?.(work.changes ?? []);
   }
 }
 

@@ -7,6 +7,8 @@ import { type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { HeadValue } from "../../../db/rows/entry-values.ts";
 import { isUnavailable } from "../../../db/unavailable.ts";
 import { outsideSpans } from "../../../log/span.ts";
+import type { FileChange } from "../../events.ts";
+import type { OpenBucket } from "../../ports.ts";
 import type { EntryWriter, WriteState } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
 import type { WrittenRow } from "./known-rows.ts";
@@ -31,6 +33,7 @@ interface CommitterOptions {
   readonly openWriter: (locked: LockedBucket) => EntryWriter;
   /** Called when files have changed. */
   readonly onChanged: () => void;
+  readonly onDone?: OpenBucket["onDone"];
 }
 
 /**
@@ -69,6 +72,7 @@ export class Committer {
       ending = "committed";
       this.#announce(ran);
       if (sync && ran.some(isDone)) await database.flush();
+      this.#notify(ran);
       for (const one of ran) {
         if (isDone(one)) one.change.resolve(one.result);
         else one.change.reject(one.error);
@@ -110,6 +114,20 @@ export class Committer {
     heads.known.changed(bucketPath, { before: locked, after: head, rows: rowsOf(ran) });
     heads.saw(bucketPath, head);
     onChanged();
+  }
+
+  /** Changes whose outcome is in doubt are not told: whoever follows the versions of the bucket finds that one is missing. */
+  #notify(ran: readonly ChangeRun[]): void {
+    const { onDone } = this.#options;
+    if (onDone === undefined) return;
+    let before: number | undefined;
+    for (const { change, written } of ran.filter(isDone)) {
+      if (!written.isChanged) continue;
+      const { version: after, root } = written.head;
+      before ??= written.locked.version;
+      onDone(change.changes, { before, after, root });
+      before = after;
+    }
   }
 
   /** It is not known whether the changes were made. */
@@ -198,6 +216,8 @@ const maxChanges = 64;
 /** Change is work that waits for its turn in a transaction. Its promise is settled once the transaction has ended. */
 interface Change<W> {
   readonly run: (writer: W) => Promise<unknown>;
+  /** What followers are told once it is durable. */
+  readonly changes: readonly FileChange[];
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -216,11 +236,11 @@ export class ChangeQueue<W> {
     this.#commit = commit;
   }
 
-  run<T>(work: (writer: W) => Promise<T>): Promise<T> {
+  run<T>(work: (writer: W) => Promise<T>, changes: readonly FileChange[] = []): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     // The transaction may be begun by another request: the log lines of this work are those of its own.
     const run = AsyncLocalStorage.bind(work);
-    this.#waiting.push({ run, resolve: (result) => resolve(result as T), reject });
+    this.#waiting.push({ run, changes, resolve: (result) => resolve(result as T), reject });
     if (!this.#isRunning) {
       this.#isRunning = true;
       outsideSpans(() => void this.#drain());

@@ -9,12 +9,14 @@ import type { ContentSource } from "../../../blobs/content.ts";
 import type { Database } from "../../../db/database.ts";
 import { metadataRowsWithin } from "../../../db/rows/metadata-rows.ts";
 import type { Logger } from "../../../log/hub.ts";
+import type { FileChange } from "../../events.ts";
 import { reuseRows } from "../../history/rows/reuse-rows.ts";
 import { RowVersions } from "../../history/rows/versions.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import type { TreePath } from "../../path.ts";
 import type {
   BucketView,
+  OpenBucket,
   RecordOf,
   ResolvedPath,
   ResolvedPaths,
@@ -62,7 +64,8 @@ interface RowTreeOptions {
   readonly bucket: { readonly name: string; readonly path: string };
   readonly metadata: Metadata;
   /** Called when files have changed. */
-  readonly onChanged: (how?: "exchanged") => void;
+  readonly onChanged: OpenBucket["onChanged"];
+  readonly onDone?: OpenBucket["onDone"];
 }
 
 /**
@@ -78,13 +81,15 @@ export class RowTree implements Tree {
   readonly #readerOptions;
   readonly #changes: ChangeQueue<EntryWriter>;
   readonly #onChanged: RowTreeOptions["onChanged"];
+  readonly #onDone: RowTreeOptions["onDone"];
 
-  constructor(deps: RowTreeDeps, { bucket, metadata, onChanged }: RowTreeOptions) {
+  constructor(deps: RowTreeDeps, { bucket, metadata, onChanged, onDone }: RowTreeOptions) {
     const { database, blobs, heads, content, log, sync, onBlobStoreFault } = deps;
     this.#deps = deps;
     this.#bucketPath = bucket.path;
     this.metadata = metadata;
     this.#onChanged = onChanged;
+    this.#onDone = onDone;
     this.#readerOptions = {
       bucket: bucket.name,
       bucketPath: bucket.path,
@@ -109,6 +114,7 @@ export class RowTree implements Tree {
       sync,
       openWriter,
       onChanged,
+      onDone,
     });
     this.#changes = new ChangeQueue((changes) => committer.commit(changes));
   }
@@ -138,6 +144,7 @@ export class RowTree implements Tree {
   transact<const P extends readonly TreePath[], T>(
     paths: P,
     work: (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => Promise<T>,
+    changes?: readonly FileChange[],
   ): Promise<T> {
     return this.#changes.run((writer) => {
       const run = async () => {
@@ -146,7 +153,7 @@ export class RowTree implements Tree {
         return work(writer, resolved as ResolvedPaths<P>);
       };
       return paths.length < minHeld ? run() : writer.holding(paths, run);
-    });
+    }, changes);
   }
 
   transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T> {
@@ -201,6 +208,8 @@ export class RowTree implements Tree {
     heads.saw(this.#bucketPath, published);
     this.#onChanged("exchanged");
     if (sync) await database.flush();
+    const { version, root } = published;
+    this.#onDone?.(work.changes ?? [], { before: version - 1, after: version, root });
   }
 
   #openWriter({ transaction, head, nowMs }: LockedBucket): EntryWriter {
