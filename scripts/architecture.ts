@@ -16,6 +16,7 @@ const tasks: Readonly<Record<string, string>> = {
   config: "keys, reload",
   console: "pages in the browser",
   db: "SQLite, PostgreSQL",
+  hooks: "webhooks",
   host: "process, supervisor, systemd",
   http: "routes, protocols",
   links: "signed links",

@@ -7,7 +7,7 @@ import { needText } from "../src/cli/tokens/permissions.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
 import { otherVariables, variableOf } from "../src/config/environment.ts";
 import { retiredKeys } from "../src/config/retired-keys.ts";
-import { sections, settings } from "../src/config/schema.ts";
+import { hookKeys, sections, settings } from "../src/config/schema.ts";
 import { operations } from "../src/http/s3/s3.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
@@ -250,7 +250,8 @@ itself have a code in \`fields.event\`, and so have entries about changes that c
 }
 
 function configPage(): string {
-  const tables = sections.map(([table, keys]) => {
+  const documented = [...sections, ["[hooks]", hookKeys] as const];
+  const tables = documented.map(([table, keys]) => {
     const rows = Object.entries(keys).map(
       ([name, key]) => `| \`${name}\` | ${key.typeLabel} | ${defaultWords(key)} | ${cell(key.description)} |`,
     );

@@ -20,6 +20,7 @@ import { RefCounted } from "./base/concurrency.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import type { Task } from "./base/task.ts";
 import { Buckets } from "./buckets/buckets.ts";
+import type { FileChange, Outbox } from "./buckets/events.ts";
 import { checkLocations } from "./buckets/maintenance/store-identity.ts";
 import { openStorage } from "./buckets/open-storage.ts";
 import type { Part, PreparedChange } from "./config/live.ts";
@@ -35,6 +36,7 @@ import {
 import { Freshness } from "./db/freshness.ts";
 import type { Topic } from "./db/postgres/notifications.ts";
 import { ServerLock } from "./db/sqlite/sqlite-lock.ts";
+import type { Hooks, NewEvent } from "./hooks/hooks.ts";
 import { Links } from "./links/links.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
 import type { Lease } from "./rpc/method.ts";
@@ -101,6 +103,7 @@ interface BackendOptions {
   readonly services: LastingServices;
   readonly maxResponseBytes: () => number;
   readonly backups: Pick<BackupSchedule, "settings">;
+  readonly hooks: Hooks;
   /** Receives the path of a copy that was made before a migration. */
   readonly onMigrationBackup: ((path: string) => Promise<void>) | undefined;
   /** Called when tokens were changed or deleted, by this node or, as far as it is told, by another. */
@@ -290,6 +293,7 @@ export class BackendPart implements Part<BackendSettings> {
         storage,
         ...shared,
         keepDeploys: settings.keep_deploys,
+        outbox: outboxOf(database, this.#options.hooks),
         onHostsChanged: this.#options.onCertificatesChanged,
       });
     } catch (error) {
@@ -411,4 +415,23 @@ export class BackendPart implements Part<BackendSettings> {
     };
     next.database.notifications.listen(heard, (message) => buckets.events.hear(message));
   }
+}
+
+/** `outboxOf` queues what changes in buckets for webhooks. */
+function outboxOf(database: Database, hooks: Hooks): Outbox {
+  return {
+    wants: (bucket) => hooks.wants(bucket),
+    add: (bucket, changes, transaction) =>
+      hooks.add(
+        database,
+        changes.map((change) => toEvent(bucket, change)),
+        { bucket, transaction },
+      ),
+    wake: () => hooks.wake(),
+  };
+}
+
+function toEvent(bucket: string, { event, path, from, folder, deploy, by }: FileChange): NewEvent {
+  if (event === "published") return { type: "deploy.published", data: { bucket, deploy, by } };
+  return { type: `file.${event}`, data: { bucket, path, from, folder, by } };
 }

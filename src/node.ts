@@ -17,6 +17,7 @@ import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
 import { LiveConfig, type Outcome, type Part, reportStart, settingPart } from "./config/live.ts";
 import { pathsBeside } from "./config/server-uuid.ts";
+import { Hooks } from "./hooks/hooks.ts";
 import { AccessLog } from "./http/access-log.ts";
 import { Readiness } from "./http/health.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
@@ -44,6 +45,7 @@ import {
   backupsPart,
   certificatesPart,
   clusterPart,
+  hooksPart,
   type Limits,
   limitSettings,
   listeningPart,
@@ -98,13 +100,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const http = newHttp(core, { backend, cluster });
   const certificates: Certificates = newCertificates(core, backend, () => listeners);
   const listeners = new Listeners(core, http.deps, certificates);
+  const hooks = newHooks(core, backend);
   cluster.roster.advertise(listeners.tcp);
   const metrics = newMetrics(core, { backend, cluster, http, listeners });
   const memory = newMemory(core, { backend, cluster, metrics });
   const background = newBackground(core, listeners);
   const live = newLiveConfig(core);
   const control = newControl(core, { live, cluster, background });
-  const services = { backend, cluster, certificates, http, listeners };
+  const services = { backend, cluster, certificates, hooks, http, listeners };
   const made = { ...services, metrics, memory, background, live, control };
 
   const found = await clearUpFiles(core);
@@ -160,6 +163,7 @@ function partsOf(core: Core, made: NodeParts): Part[] {
     memoryPart(made.memory, audit, ({ keepMs }) => {
       present.keepAuditMs = keepMs;
     }),
+    hooksPart(made.hooks),
     certificatesPart(made.certificates),
     listeningPart("listener", listeners.tcp, tcpAddress),
     listeningPart("unix socket", listeners.unix, unixAddress),
@@ -299,6 +303,14 @@ function newCertificates(
     log,
     clock,
   });
+}
+
+function newHooks({ log, clock }: Core, backend: BackendSlot): Hooks {
+  const acquire = () => {
+    const { services, release } = backend.acquire();
+    return { database: services.database, release };
+  };
+  return new Hooks({ acquire, log, clock });
 }
 
 /** Listeners are the addresses at which a node accepts connections. */
@@ -480,6 +492,7 @@ function newControl(core: Core, { live, cluster: { readiness, roster }, backgrou
 /** NodeParts are the parts of a node, made and not opened. */
 interface NodeParts extends MetricsDeps, ControlDeps {
   readonly certificates: Certificates;
+  readonly hooks: Hooks;
   readonly metrics: Metrics;
   readonly memory: NodeMemory;
   readonly control: Control;
@@ -507,6 +520,7 @@ function newBackendPart(core: Core, made: NodeParts): BackendPart {
     services: newServices(core, made),
     maxResponseBytes: () => present.limits.maxResponseBytes,
     backups: made.background.backups,
+    hooks: made.hooks,
     onMigrationBackup: options.program?.onMigrationBackup,
     onTokensChanged: () => void made.http.engine.recheck(),
     onCertificatesChanged: () => made.certificates.refreshSoon(),
@@ -518,7 +532,7 @@ function newBackendPart(core: Core, made: NodeParts): BackendPart {
 /** `newServices` makes the services that outlive a backend. */
 function newServices(
   core: Core,
-  { certificates, cluster, http, listeners, background, metrics, memory, control }: NodeParts,
+  { certificates, cluster, hooks, http, listeners, background, metrics, memory, control }: NodeParts,
 ): LastingServices {
   const { options, overrides, clock, uptimeMs, hub, ring, auditRing } = core;
   return {
@@ -528,6 +542,7 @@ function newServices(
     roster: cluster.roster,
     memory,
     certificates,
+    hooks,
     certificateState() {
       const { certificateEnd } = listeners.tcp;
       return certificateEnd && certificateState(certificateEnd, clock.now());

@@ -39,7 +39,7 @@ import { assertOpens } from "./certs/key-store.ts";
 import { readStored } from "./certs/pem.ts";
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath, usedFiles } from "./config/paths.ts";
-import { type Config, settings } from "./config/schema.ts";
+import { type Config, hookKeys, settings } from "./config/schema.ts";
 import { linkKeyPaths } from "./config/server-uuid.ts";
 import { certificateState, endOfFile, endOfOrdered, readTls } from "./http/listen/tls.ts";
 import { groupProblem } from "./http/listen/unix-socket.ts";
@@ -344,7 +344,11 @@ function inspectSecrets(config: Config, configPath: string): Finding[] {
   if (!isReadableByAll(path)) return [];
   const text = readFileSync(path, "utf8");
   const why = `is a secret, and ${path} can be read by every user of this machine; run \`chmod 600 ${shellQuoted(path)}\``;
-  return settings.flatMap(({ path, key }): Finding[] => {
+  const inHooks = config.hooks.map((_, at) => ({
+    path: ["hooks", String(at), "secret"],
+    key: hookKeys.secret,
+  }));
+  return [...settings, ...inHooks].flatMap(({ path, key }): Finding[] => {
     const secret = key.isSecret ? memberAt(config, path) : undefined;
     // It may come from the environment.
     const isWritten = typeof secret === "string" && text.includes(secret);

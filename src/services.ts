@@ -9,6 +9,7 @@ import type { NodeMemory } from "./cluster/memory.ts";
 import type { Roster } from "./cluster/roster.ts";
 import type { ConfigFile } from "./config/config-file.ts";
 import type { Database } from "./db/database.ts";
+import type { Hooks } from "./hooks/hooks.ts";
 import type { Links } from "./links/links.ts";
 import type { LogHub } from "./log/hub.ts";
 import type { LogRing } from "./log/ring.ts";
@@ -27,6 +28,8 @@ export interface Services {
   readonly readiness: { missing(): Promise<readonly string[]> };
   /** The certificates that the server orders by itself. */
   readonly certificates: Pick<Certificates, "list" | "renew" | "set">;
+  /** What is sent to webhooks. */
+  readonly hooks: Pick<Hooks, "list" | "test">;
   /** A certificate that ends soon, or has ended; undefined while all is well. */
   certificateState(): { readonly hasExpired: boolean; readonly expires: string } | undefined;
   /** How the backups go that the server makes by itself; undefined if it makes none. */

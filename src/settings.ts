@@ -10,6 +10,7 @@ import type { NodeSettings, Roster } from "./cluster/roster.ts";
 import { type Part, settingPart } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import { databaseFile } from "./db/database.ts";
+import type { HookSettings, Hooks } from "./hooks/hooks.ts";
 import type { AccessLog, AccessLogSettings } from "./http/access-log.ts";
 import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
@@ -275,6 +276,18 @@ export function certificatesPart(certificates: Certificates): Part<CertificateSe
     slice: certificateSettings,
     prepare: (slice) => certificates.prepare(slice),
     close: () => certificates.close(),
+  };
+}
+
+function hookSettings({ hooks }: Config): readonly HookSettings[] {
+  return hooks;
+}
+
+/** `hooksPart` makes the webhooks a part of the configuration. */
+export function hooksPart(hooks: Hooks): Part<readonly HookSettings[]> {
+  return {
+    ...settingPart("hooks", hookSettings, (slice) => hooks.apply(slice)),
+    close: () => hooks.close(),
   };
 }
 

@@ -150,16 +150,24 @@ export class BucketFiles implements BucketView {
   readonly versions: Versions;
   /** The rules by which its files are served over HTTP. */
   readonly site: SiteFiles;
+  /** Queues changes for those who must hear of each; undefined if nobody must. */
+  readonly queue: QueueChanges | undefined;
   readonly #tree: TreeFiles;
   readonly #activity: FileActivity;
 
-  constructor(tree: TreeFiles, metadata: Metadata, activity: FileActivity = { uploads: 0 }) {
+  constructor(
+    tree: TreeFiles,
+    metadata: Metadata,
+    activity: FileActivity = { uploads: 0 },
+    queue?: QueueChanges,
+  ) {
     this.#tree = tree;
     this.#activity = activity;
+    this.queue = queue;
     this.reader = tree.reader;
     this.metadata = metadata;
     this.versions = tree.versions;
-    this.locking = new BucketLocks(tree, metadata);
+    this.locking = new BucketLocks({ tree, queue }, metadata);
     this.site = new SiteFiles(tree.reader);
   }
 
@@ -435,7 +443,7 @@ export class BucketFiles implements BucketView {
   }
 
   #run<const P extends readonly TreePath[], T>(paths: P, work: ChangeWork<P, T>): Promise<T> {
-    return runChange(this.#tree, paths, work);
+    return runChange({ tree: this.#tree, queue: this.queue }, paths, work);
   }
 
   #transferOne(
@@ -571,13 +579,30 @@ type ChangeWork<P extends readonly TreePath[], T> = (
   changes: FileChange[],
 ) => Promise<T>;
 
+/** QueueChanges queues changes in the transaction that makes them, where there is one. */
+export type QueueChanges = (
+  changes: readonly FileChange[],
+  transaction: DatabaseTransaction | undefined,
+) => Promise<void>;
+
+/** FollowedTree is a tree with those who must hear of each change of it. */
+interface FollowedTree {
+  readonly tree: TreeFiles;
+  readonly queue: QueueChanges | undefined;
+}
+
 function runChange<const P extends readonly TreePath[], T>(
-  tree: TreeFiles,
+  { tree, queue }: FollowedTree,
   paths: P,
   work: ChangeWork<P, T>,
 ): Promise<T> {
   const changes: FileChange[] = [];
-  return tree.transact(paths, (transaction, resolved) => work(transaction, resolved, changes), changes);
+  const run = async (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => {
+    const result = await work(transaction, resolved, changes);
+    if (changes.length > 0) await queue?.(changes, transaction.database);
+    return result;
+  };
+  return tree.transact(paths, run, changes);
 }
 
 /** changeTo returns what is told of a path that was written: it is new if nothing was there. */
@@ -698,10 +723,12 @@ interface Release {
 /** BucketLocks takes, refreshes and releases the WebDAV locks of a bucket (RFC 4918 §6). Times of expiry are by the store's clock. */
 class BucketLocks {
   readonly #tree: TreeFiles;
+  readonly #followed: FollowedTree;
   readonly #metadata: Metadata;
 
-  constructor(tree: TreeFiles, metadata: Metadata) {
-    this.#tree = tree;
+  constructor(followed: FollowedTree, metadata: Metadata) {
+    this.#tree = followed.tree;
+    this.#followed = followed;
     this.#metadata = metadata;
   }
 
@@ -716,7 +743,7 @@ class BucketLocks {
   ): Promise<{ readonly lock: Lock; readonly created: boolean }> {
     if (this.#metadata.locks.isSweepDue(wanted.holder))
       await this.#tree.transactMetadata(({ metadata }) => metadata.locks.sweep());
-    return runChange(this.#tree, [path], async (transaction, [target], changes) => {
+    return runChange(this.#followed, [path], async (transaction, [target], changes) => {
       await assertConditions(conditions, target, transaction);
       const { locks, properties } = transaction.metadata;
       const created = target.entry === undefined;

@@ -15,9 +15,9 @@ import { metadataRows } from "../db/rows/metadata-rows.ts";
 import { uploadsNamespace } from "../db/rows/upload-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
-import { BucketFiles, type FileActivity } from "./bucket-files.ts";
+import { BucketFiles, type FileActivity, type QueueChanges } from "./bucket-files.ts";
 import { BucketUsage, type OtherBytes } from "./bucket-usage.ts";
-import { BucketEvents } from "./events.ts";
+import { BucketEvents, type Outbox } from "./events.ts";
 import type { BucketLocation, OpenedTree } from "./history/deploy-maintenance.ts";
 import { isDeployPath } from "./history/deploy-record.ts";
 import { Deploys } from "./history/deploys.ts";
@@ -43,6 +43,8 @@ interface BucketsOptions {
   readonly freshness: Freshness;
   /** How many published trees of a bucket are kept, the present one included. */
   readonly keepDeploys: number;
+  /** Takes what changes for those who must hear of it, whatever happens meanwhile. */
+  readonly outbox?: Outbox | undefined;
   /** Called when the host names of buckets may have changed, by this node or, once that is noticed, by another. */
   readonly onHostsChanged?: (() => void) | undefined;
   readonly log: Logger;
@@ -80,7 +82,10 @@ export class Buckets {
   readonly #uploadExpiry: Task;
   readonly #onHostsChanged: (() => void) | undefined;
 
-  constructor(database: Database, { storage, freshness, keepDeploys, onHostsChanged, log }: BucketsOptions) {
+  constructor(
+    database: Database,
+    { storage, freshness, keepDeploys, outbox, onHostsChanged, log }: BucketsOptions,
+  ) {
     const { clock } = database;
     this.#database = database;
     this.#storage = storage;
@@ -97,6 +102,7 @@ export class Buckets {
       storage,
       activity: this.activity,
       events: this.events,
+      outbox,
       onChanged: ({ name, path, isDeploy }, how) => {
         // The state of other files is not in the database.
         if (storage.heads !== undefined) database.notifications.send("buckets");
@@ -396,6 +402,7 @@ interface OpenedTreesOptions {
   readonly storage: BucketStorage;
   readonly activity: FileActivity;
   readonly events: BucketEvents;
+  readonly outbox: Outbox | undefined;
   /** Called when files of a bucket or a deploy may have changed. */
   readonly onChanged: (
     changed: BucketLocation & { readonly isDeploy: boolean },
@@ -416,15 +423,24 @@ class OpenedTrees {
     const key = `${name}\n${path}`;
     const present = this.#opened.get(key);
     if (present !== undefined) return present;
-    const { database, storage, activity, events, onChanged } = this.#options;
+    const { database, storage, activity, events, outbox, onChanged } = this.#options;
     const bucket = { name, path };
     const metadata = Metadata.ofBucket(name, metadataRows(database));
     const changed = { name, path, isDeploy: isDeployPath(path) };
     const onDone: OpenBucket["onDone"] = changed.isDeploy
       ? undefined
-      : (changes, step) => events.notify(name, changes, step);
+      : (changes, step) => {
+          events.notify(name, changes, step);
+          if (changes.length > 0) outbox?.wake();
+        };
+    const queue: QueueChanges | undefined =
+      outbox === undefined || changed.isDeploy
+        ? undefined
+        : async (changes, transaction) => {
+            if (outbox.wants(name)) await outbox.add(name, changes, transaction);
+          };
     const tree = storage.open({ bucket, metadata, onChanged: (how) => onChanged(changed, how), onDone });
-    const opened = { tree, files: new BucketFiles(tree, metadata, activity) };
+    const opened = { tree, files: new BucketFiles(tree, metadata, activity, queue) };
     this.#opened.set(key, opened);
     return opened;
   }

@@ -1,6 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import { type EventQueue, Mailbox } from "../base/mailbox.ts";
 import { Task } from "../base/task.ts";
+import type { DatabaseTransaction } from "../db/dialect.ts";
 import { quietly } from "../log/span.ts";
 
 export const changeKinds = ["created", "changed", "moved", "deleted", "published"] as const;
@@ -18,6 +19,19 @@ export interface FileChange {
   readonly deploy?: string | undefined;
   /** Who did it: a user name, or the key of a token. */
   readonly by?: string | undefined;
+}
+
+/** Outbox takes changes whose news must not get lost, with the changes themselves. */
+export interface Outbox {
+  wants(bucket: string): boolean;
+  /** In the transaction of the changes, or, without one, once they are made. */
+  add(
+    bucket: string,
+    changes: readonly FileChange[],
+    transaction: DatabaseTransaction | undefined,
+  ): Promise<void>;
+  /** Called once changes that were added are durable. */
+  wake(): void;
 }
 
 /** FilesStep is a step of the version of a bucket's files; `root` is the id of its top folder since. */

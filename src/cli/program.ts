@@ -17,6 +17,7 @@ import { dev } from "./sites/dev.ts";
 import { pull } from "./sites/pull.ts";
 import { push } from "./sites/push.ts";
 import { certs } from "./status/certs.ts";
+import { hooks } from "./status/hooks.ts";
 import { storage } from "./status/storage.ts";
 import { tokens } from "./tokens/tokens.ts";
 
@@ -117,7 +118,10 @@ const groups: Readonly<Record<string, readonly CommandRow[]>> = {
     ...[deploy, rollback, deploys, dev, push, pull, checkSiteCommand, ls, cat, cp, mv, rm],
     ...[link, links, rollLinkSecret, buckets],
   ],
-  "Servers:": [login, logout, servers, status, nodes, certs, logs, activity, sql, storage, tokens, call],
+  "Servers:": [
+    ...[login, logout, servers, status, nodes, certs, hooks, logs, activity],
+    ...[sql, storage, tokens, call],
+  ],
   "Run a server on this machine:": serverCommands,
   "About this program:": [version, completion, man],
 };

@@ -133,6 +133,14 @@ export interface ServerEvents {
   "backup.made": { path: string; bytes: number; elapsed_ms: number; left_out: number; before?: string };
   /** The server could not make a backup; it tries again after `retry_ms`. */
   "backup.failed": { folder: string; reason: string; retry_ms: number };
+  /** A webhook did not take an event. `reason` is `status`, `redirect`, `timeout`, or why there was no connection. The server tries again after `retry_ms`, and logs only the first failure in a row. */
+  "hook.failed": { hook: string; url: string; reason: string; status?: number; retry_ms: number };
+  /** A webhook takes events again. */
+  "hook.restored": { hook: string; url: string };
+  /** An event for a webhook is given up: the receiver has refused it three times, or it is three days old. */
+  "hook.given_up": { hook: string; id: string; type: string };
+  /** New events of a webhook are lost until fewer than `limit` wait. */
+  "hook.full": { hook: string; limit: number };
   /** The certificate of the listener, or one in its chain, expires within 14 days. Logged at the start, after a reload and once a day. */
   "certificate.expiring": { expires: string };
   /** The certificate of the listener, or one in its chain, has expired. Clients refuse it. */
@@ -215,6 +223,8 @@ export interface ServerEvents {
   "deploy.deleted": { token_key?: string; username?: string; address: string; bucket: string; deploy: string };
   /** The configuration file was replaced. */
   "config.edited": { token_key?: string; username?: string; address: string };
+  /** A test event for a webhook was asked for. */
+  "hook.tested": { token_key?: string; username?: string; address: string; hook: string };
   /** A new certificate was asked for before its time. */
   "certificate.requested": { token_key?: string; username?: string; address: string; name: string };
   /** SQL that can write was run. `statements` are the first words of its statements. If the outcome is `failed`, some of them may have been committed before the failure. */
@@ -292,6 +302,10 @@ export const serverEvents = {
   "update.reverted": "ERROR",
   "backup.made": "INFO",
   "backup.failed": "ERROR",
+  "hook.failed": "WARN",
+  "hook.restored": "INFO",
+  "hook.given_up": "WARN",
+  "hook.full": "WARN",
   "certificate.expiring": "WARN",
   "certificate.expired": "ERROR",
   "certificate.issued": "INFO",
@@ -333,6 +347,7 @@ export const serverEvents = {
   "deploy.rolled_back": "INFO",
   "deploy.deleted": "INFO",
   "config.edited": "INFO",
+  "hook.tested": "INFO",
   "certificate.requested": "INFO",
   "sql.executed": "INFO",
   "update.requested": "INFO",

@@ -64,6 +64,8 @@ export type VersionName = { version: number; path: string };
 
 export type VersionRecord = { binary_type: string; build_time: string; cargo_target_triple: string; cargo_version: string; git_branch: string; git_commit_date: string; git_commit_message: string; git_commit_sha: string; rustc_channel: string; rustc_commit_date: string; rustc_commit_hash: string; rustc_llvm_version: string; rustc_version: string };
 
+export type Webhook = { hook: string; url: string; events: string[]; buckets?: string[]; waiting: number; delivered: number; lost: number; delivered_at?: number; failures: number; retry_at?: number; problem?: { at: number; reason: string; status?: number } };
+
 /** Every method of the server: what it takes and what it answers. */
 export interface Methods {
   /** Returns a fixed text, to check that the server runs. */
@@ -184,6 +186,10 @@ export interface Methods {
   "static-bucket_unlink": { readonly params: { token?: string | undefined; name: string; id?: string | null | undefined }; readonly result: { success: true }; };
   /** Replaces the secret of signed links in the database, and so for all nodes. All links and previews of all buckets end. */
   "node-server_roll_link_secret": { readonly params: { token?: string | undefined }; readonly result: { success: true }; };
+  /** Lists the webhooks of the node's configuration (`[[hooks]]`) and how they are doing, counted over all nodes since the database was made. An event waits until the receiver answers with 200 to 299. It is given up when it is three days old, or when the receiver has answered it with 400 to 499 three times. Times are Unix milliseconds. */
+  "hooks_list": { readonly params: { token?: string | undefined }; readonly result: Webhook[]; };
+  /** Sends the event `hook.test` to a webhook, after the events that wait for it, and begins at once, also after failures. `hooks_list` shows the outcome. */
+  "hooks_test": { readonly params: { token?: string | undefined; hook: string }; readonly result: { success: true }; };
   /** Takes a lease for changing the site of a bucket as a whole, as `node-server push` and `node-server deploy` do, or renews `lease`. A lease is valid for 60 seconds. While another caller holds one, the call is refused with `data.reason` `in_use` and `by`, `what` and `since`. The lease is advisory: programs that do not ask for it can still change files. */
   "static-bucket_lease": { readonly params: { token?: string | undefined; name: string; what: string; lease?: string | null | undefined }; readonly result: { lease: string; expires: number }; };
   /** Ends a lease of `static-bucket_lease`. Returns false if the lease has already ended. */
@@ -304,6 +310,8 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket_links": "token",
   "static-bucket_unlink": "token",
   "node-server_roll_link_secret": "token",
+  "hooks_list": "token",
+  "hooks_test": "token",
   "static-bucket_lease": "token",
   "static-bucket_release": "token",
   "static-bucket_watch": "token",
@@ -517,6 +525,12 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
     {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
   ],
   "node-server_roll_link_secret": [
+    {"kind":"super"},
+  ],
+  "hooks_list": [
+    {"kind":"all","permissions":[{"node":"read_logs"}],"scope":{"kind":"global"}},
+  ],
+  "hooks_test": [
     {"kind":"super"},
   ],
   "static-bucket_lease": [

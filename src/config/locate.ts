@@ -97,6 +97,16 @@ interface Entry {
   /** Offset of the key; `value` is that of its value. */
   readonly key: number;
   readonly value: number | undefined;
+  /** Whether it is in one of a list of tables; the same entry with the number of the table in its path follows. */
+  readonly isInList?: boolean;
+}
+
+/** numbered yields an entry of a list of tables twice: also with the number of its table in the path. */
+function* numbered(entry: Entry, depth: number, index: number | undefined): Generator<Entry> {
+  if (index === undefined) return yield entry;
+  yield { ...entry, isInList: true };
+  const { path } = entry;
+  yield { ...entry, path: [...path.slice(0, depth), String(index), ...path.slice(depth)] };
 }
 
 const keyPart = `(?:[A-Za-z0-9_-]+|"(?:[^"\\\\]|\\\\.)*"|'[^']*')`;
@@ -117,15 +127,22 @@ class Scanner {
 
   *entries(): Generator<Entry> {
     let table: string[] = [];
+    /** How many tables each list of tables has so far, by its path. */
+    const counts = new Map<string, number>();
+    let index: number | undefined;
     for (this.#take(blank); this.#at < this.#text.length; this.#take(blank)) {
       const key = this.#at;
       if (this.#next() === "[") {
+        const isList = this.#text.startsWith("[[", key);
         while (/[[ \t]/.test(this.#next())) this.#at += 1;
         table = splitKey(this.#take(dottedKey));
+        const list = JSON.stringify(table);
+        index = isList ? (counts.get(list) ?? 0) : undefined;
+        if (index !== undefined) counts.set(list, index + 1);
         this.#take(space);
         while (this.#next() === "]") this.#at += 1;
-        yield { path: table, key, value: undefined };
-      } else yield* this.#pair(table);
+        yield* numbered({ path: table, key, value: undefined }, table.length, index);
+      } else for (const entry of this.#pair(table)) yield* numbered(entry, table.length, index);
     }
   }
 
@@ -188,9 +205,10 @@ export function duplicateOn(toml: string, line: number): Duplicate | undefined {
   const text = withoutMark(toml);
   const lines = new LineIndex(text);
   const seen = new Map<string, Position>();
-  for (const { path, key } of new Scanner(text).entries()) {
+  for (const { path, key, isInList } of new Scanner(text).entries()) {
     const position = lines.positionAt(key);
     if (position.line > line) return undefined;
+    if (isInList) continue;
     const name = JSON.stringify(path);
     const first = seen.get(name);
     if (first !== undefined && position.line === line) return { path, first };

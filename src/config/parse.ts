@@ -23,7 +23,7 @@ import {
   type Warning,
 } from "./problem.ts";
 import { isRetired, type Replacement, retiredKeys } from "./retired-keys.ts";
-import { type Config, configSchema, sections } from "./schema.ts";
+import { type Config, configSchema, hookKeys, sections } from "./schema.ts";
 
 /** The number of unknown keys that are reported one by one. A file with more of them is not a configuration with typing errors. */
 const maxUnknownKeys = 50;
@@ -278,14 +278,21 @@ function summaryOf(message: string): string {
 
 /** `unknownKeys` reports the first `maxUnknownKeys` unknown keys; the last of them says how many more there are. */
 function unknownKeys(source: Source, raw: Record<string, unknown>): Warning[] {
-  const tables: readonly string[] = sections.flatMap(([table]) => table ?? []);
-  const unknown = sections.flatMap(([table, keys]) => {
+  const tables: readonly string[] = ["hooks", ...sections.flatMap(([table]) => table ?? [])];
+  const hooks = Array.isArray(raw.hooks) ? (raw.hooks as readonly unknown[]) : [];
+  const inHooks = hooks.flatMap((hook, at) =>
+    Object.keys(isTable(hook) ? hook : {})
+      .filter((name) => !Object.hasOwn(hookKeys, name))
+      .map((name) => ({ name, table: "hooks", path: ["hooks", String(at), name] })),
+  );
+  const inTables = sections.flatMap(([table, keys]) => {
     const here = table === undefined ? raw : (raw[table] ?? {});
     return Object.keys(here)
       .filter((name) => !Object.hasOwn(keys, name) && !(table === undefined && tables.includes(name)))
       .map((name) => ({ name, table, path: table === undefined ? [name] : [table, name] }))
       .filter(({ path }) => !isRetired(path));
   });
+  const unknown = [...inTables, ...inHooks];
   const more = unknown.length - maxUnknownKeys;
   return unknown.slice(0, maxUnknownKeys).map(({ name, table, path }, index): Warning => {
     const rest = index === maxUnknownKeys - 1 && more > 0 ? `; ${more} more keys are unknown` : "";

@@ -4,7 +4,7 @@ import { Fault } from "../base/fault.ts";
 import { memberAt, nearest } from "../base/validation-issue.ts";
 import { contractTargets, type Filter, filterNames } from "../log/filter.ts";
 import { KeyIndex, type Location } from "./locate.ts";
-import { sections } from "./schema.ts";
+import { hookKeys, sections } from "./schema.ts";
 
 /** Problem is one thing that is wrong with a configuration: the key, its position in the file, and what to write instead. */
 export interface Problem {
@@ -156,13 +156,18 @@ function kindOf(expected: string, path: readonly string[], form: ValueForm): str
     case "boolean":
       return form.boolean;
     case "array":
+      if (path.length === 1 && path[0] === "hooks")
+        return "a list: write [[hooks]] on a line of its own and its keys below";
       return form.list;
     default:
+      if (path[0] === "hooks") return "a list: write [[hooks]] on a line of its own and its keys below";
       return `a table: write [${path.join(".")}] on a line of its own and its keys below`;
   }
 }
 
 function howToAdd(path: readonly string[]): string {
+  if (path[0] === "hooks" && path.length === 3)
+    return `write ${path[2]} = ${exampleOf(path, tomlForm)} below its [[hooks]]`;
   const [table = "", name] = path.length === 1 ? ["", path[0]] : path;
   const keys = sections.find(([section]) => section === name)?.[1];
   if (keys === undefined)
@@ -182,6 +187,7 @@ function sampleOf(key: Key): unknown {
 
 function keyAt(path: readonly string[]): Key | undefined {
   const [name = "", table] = [...path].reverse();
+  if (path[0] === "hooks") return (hookKeys as Readonly<Record<string, Key>>)[path[2] ?? ""];
   return sections.find(([section]) => section === table)?.[1][name];
 }
 
@@ -195,8 +201,9 @@ export function explainUnknown(name: string, table: string | undefined): string 
 }
 
 function namesIn(table: string | undefined): string[] {
-  const names = Object.keys(sections.find(([section]) => section === table)?.[1] ?? {});
-  return table === undefined ? [...names, ...sections.flatMap(([section]) => section ?? [])] : names;
+  const own = table === "hooks" ? hookKeys : sections.find(([section]) => section === table)?.[1];
+  const names = Object.keys(own ?? {});
+  return table === undefined ? ["hooks", ...names, ...sections.flatMap(([section]) => section ?? [])] : names;
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 } from "../base/config-key.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
+import { hookEvents, isHookPattern } from "../base/hook-events.ts";
 import { type IpNetwork, parseIpNetwork } from "../base/ip-networks.ts";
 import { parsePublicKeys } from "../base/minisign.ts";
 import { blobKeys, findKind, type KindSettings, kindOf } from "../blobs/open-blobs.ts";
@@ -599,6 +600,38 @@ const s3Keys = {
   ),
 };
 
+const hookUrl = readBy((value) => {
+  const url = URL.parse(value);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "")
+    return value;
+  throw new Fault("InvalidInput", "must be an address such as https://example.com/hook, without a user name");
+});
+const hookPattern = z
+  .string()
+  .refine(isHookPattern, `must be one of ${hookEvents.join(", ")}, or a pattern such as file.* or *`);
+
+/** `hookKeys` are the keys of each `[[hooks]]`. */
+export const hookKeys = {
+  url: key(
+    "URL",
+    hookUrl,
+    "Where events are sent by POST. Only this address gets them: redirects are not followed. It may be an address of the own network.",
+    { example: "https://example.com/hook" },
+  ),
+  secret: key(
+    "text",
+    longSecret,
+    "Signs every request, as the [Standard Webhooks](https://www.standardwebhooks.com/) say. If it begins with `whsec_`, the rest is the key in base64.",
+    { example: "the-output-of-openssl-rand-base64-32", isSecret: true },
+  ),
+  events: key(
+    "list",
+    z.array(hookPattern).min(1).default(["*"]),
+    `Which events are sent: ${hookEvents.map((event) => `\`${event}\``).join(", ")}, a family such as \`file.*\`, or all.`,
+  ),
+  buckets: key("list", z.array(text).min(1).optional(), "The buckets whose events are sent. Default: all."),
+};
+
 type Keys = Readonly<Record<string, Key>>;
 type Shape<K extends Keys> = { [N in keyof K]: K[N]["type"] };
 
@@ -685,6 +718,18 @@ export const configSchema = z
     database: z.object(shapeOf(databaseKeys)),
     files: z.object(shapeOf(filesKeys)).prefault({}),
     s3: z.object(shapeOf(s3Keys)).prefault({}),
+    hooks: z.array(z.object(shapeOf(hookKeys))).default([]),
+  })
+  .check(({ value: { hooks }, issues }) => {
+    const urls = (hooks ?? []).map(({ url }) => url);
+    const at = urls.findIndex((url, index) => urls.indexOf(url) !== index);
+    if (at >= 0)
+      issues.push({
+        code: "custom",
+        path: ["hooks", at, "url"],
+        message: "is that of another one of [[hooks]], too; put the events of both into one",
+        input: urls[at],
+      });
   })
   // Checked also if other keys are invalid, so that one run reports everything.
   .refine((config) => config.tls_cert === undefined || config.tls_key !== undefined, {

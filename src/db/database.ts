@@ -27,6 +27,7 @@ import { CertificateRows } from "./rows/certificate-rows.ts";
 import { DeployRows } from "./rows/deploy-rows.ts";
 import { EntryRows } from "./rows/entry-rows.ts";
 import { HeadRows } from "./rows/head-rows.ts";
+import { HookRows } from "./rows/hook-rows.ts";
 import { KvRows, namingDamage } from "./rows/kv-rows.ts";
 import { LinkRows } from "./rows/link-rows.ts";
 import { TaskLockRows, TransferLockRows } from "./rows/lock-rows.ts";
@@ -73,6 +74,8 @@ export class Database {
   /** What the nodes share to have certificates. */
   readonly certificates: CertificateRows;
   readonly heads: HeadRows;
+  /** What waits to be sent to webhooks. */
+  readonly hooks: HookRows;
   /** Published and prepared trees of buckets. */
   readonly deploys: DeployRows;
   readonly taskLocks: TaskLockRows;
@@ -112,6 +115,7 @@ export class Database {
     this.entries = new EntryRows(dialect);
     this.certificates = new CertificateRows(dialect);
     this.heads = new HeadRows(dialect);
+    this.hooks = new HookRows(dialect);
     this.deploys = new DeployRows(dialect);
     this.taskLocks = new TaskLockRows(dialect);
     this.links = new LinkRows(dialect);

@@ -130,6 +130,7 @@ export const auditEvents = {
   ),
   "deploy.deleted": audited("A deploy and its files were deleted.", deploy),
   "config.edited": audited("The configuration file was replaced.", {}),
+  "hook.tested": audited("A test event for a webhook was asked for.", { hook: text }),
   "certificate.requested": audited("A new certificate was asked for before its time.", { name: text }),
   "sql.executed": audited(
     "SQL that can write was run. `statements` are the first words of its statements. If the outcome is `failed`, some of them may have been committed before the failure.",
@@ -620,6 +621,38 @@ export const events = {
     level: "ERROR",
     description: "The server could not make a backup; it tries again after `retry_ms`.",
     fields: z.object({ folder: text, reason: text, retry_ms: z.int() }),
+    hidden: [],
+  },
+  "hook.failed": {
+    level: "WARN",
+    description:
+      "A webhook did not take an event. `reason` is `status`, `redirect`, `timeout`, or why there was no connection. The server tries again after `retry_ms`, and logs only the first failure in a row.",
+    fields: z.object({
+      hook: text,
+      url: text,
+      reason: text,
+      status: z.int().optional(),
+      retry_ms: z.int(),
+    }),
+    hidden: [],
+  },
+  "hook.restored": {
+    level: "INFO",
+    description: "A webhook takes events again.",
+    fields: z.object({ hook: text, url: text }),
+    hidden: [],
+  },
+  "hook.given_up": {
+    level: "WARN",
+    description:
+      "An event for a webhook is given up: the receiver has refused it three times, or it is three days old.",
+    fields: z.object({ hook: text, id: text, type: text }),
+    hidden: [],
+  },
+  "hook.full": {
+    level: "WARN",
+    description: "New events of a webhook are lost until fewer than `limit` wait.",
+    fields: z.object({ hook: text, limit: z.int() }),
     hidden: [],
   },
   "certificate.expiring": {

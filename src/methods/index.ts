@@ -11,6 +11,7 @@ import type { MethodTable } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { method } from "./declare.ts";
 import { deploys } from "./deploys.ts";
+import { hooks } from "./hooks.ts";
 import { links } from "./links.ts";
 import {
   agentUuid,
@@ -47,6 +48,7 @@ const namespaces = {
   ...manyFiles,
   ...deploys,
   ...links,
+  ...hooks,
   ...transfers,
   ...follow,
   ...agentUuid,

@@ -11,7 +11,8 @@ test("every key of the documentation is tried below, and no other", async () => 
   const documented: string[] = [];
   let table = "";
   for (const line of (await readFile(join(import.meta.dir, "../../docs/config.md"), "utf8")).split("\n")) {
-    if (line === "## Retired keys") break;
+    // The keys of webhooks have a story of their own below.
+    if (line === "## `[[hooks]]`") break;
     const heading = /^## (?:`\[(\w+)\]`|Top level)$/.exec(line);
     if (heading !== null) table = heading[1] === undefined ? "" : `${heading[1]}.`;
     const name = /^\| `([a-z_]+)` \|/.exec(line)?.[1];
@@ -67,6 +68,30 @@ test.each([
     `config.toml:2:${column}: ${given}: needs ${missing}, too; write ${missing} =`,
   );
   expect(fault.data).toMatchObject({ field: given, line: 2, column });
+});
+
+test("faults of webhooks name the one that they are in, and what is missing", () => {
+  const hook = (url: string) =>
+    `\n[[hooks]]\nurl = "${url}"\nsecret = "the-output-of-openssl-rand-base64-32"\n`;
+  const [first, second] = [hook("https://one.example.com/"), hook("http://10.0.0.1/x")];
+  const lines = minimal.split("\n").length;
+  const { config } = parseConfig(minimal + first + second, "config.toml");
+  expect(config.hooks.map(({ url, events }) => ({ url, events }))).toEqual([
+    { url: "https://one.example.com/", events: ["*"] },
+    { url: "http://10.0.0.1/x", events: ["*"] },
+  ]);
+  for (const [wrong, field, at] of [
+    [`${second}events = ["files"]`, "hooks.1.events.0", 8],
+    [second.replace("http:", "ftp:"), "hooks.1.url", 6],
+    [second.replace("-base64-32", ""), "hooks.1.secret", 7],
+    [first, "hooks.1.url", 6],
+    ["\n[[hooks]]\n", "hooks.1.url", 5],
+  ] as const) {
+    const { data } = refusalOf(minimal + first + wrong);
+    expect({ field: data.field, line: data.line }).toEqual({ field, line: lines + at });
+  }
+  const { warnings } = parseConfig(`${minimal}${first}event = ["*"]\n`, "config.toml");
+  expect(warnings).toMatchObject([{ field: "hooks.0.event", why: expect.stringContaining("events") }]);
 });
 
 test("a key that needs another one is refused where it stands", () => {

@@ -51,6 +51,7 @@ test("a file with the two required keys gets every default", () => {
       backup_files: false,
       backup_before_migration: true,
       console: true,
+      hooks: [],
       tls: { auto: false, directory: "https://acme-v02.api.letsencrypt.org/directory" },
       logging: {
         memory_log_capacity: 500,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { codeAt } from "../../src/auth/second-factor.ts";
 import { build } from "../../src/build.ts";
 import { methods } from "../../src/methods/index.ts";
@@ -59,6 +59,7 @@ describe("the example in the documents works", () => {
           body: "hello",
         });
       }
+      if (name === "hooks_test") await addHook(node);
       if (name === "static-bucket_usage") await untilCounted(node);
       if (keepsVersions && !name.includes("delete"))
         await node.call("static-bucket-file_delete", [node.superToken, "site", "hello.txt"]);
@@ -95,6 +96,13 @@ async function deployOf(node: TestNode, method: string): Promise<string> {
   if (/_(?:list|rollback)$/.test(method))
     await node.call("static-bucket_deploy_publish", { token, name, deploy });
   return deploy;
+}
+
+async function addHook(node: TestNode): Promise<void> {
+  const text = await readFile(node.configPath, "utf8");
+  const hook = '\n[[hooks]]\nurl = "http://127.0.0.1:9/"\nsecret = "the-output-of-openssl-rand-base64-32"\n';
+  await writeFile(node.configPath, text + hook);
+  await node.node.reload();
 }
 
 async function openCursor(socket: TestSocket, { superToken: token }: TestNode): Promise<string> {

@@ -318,6 +318,7 @@ export class Deploys {
         isNew,
         transact: (work) => this.#rows.change(bucket.path, work),
         flush: () => this.#options.database.flush(),
+        queue: files.queue,
       });
       await published.exchangeWith(prepared, treeSwitch);
       await forgetMissing(files);

@@ -1,6 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import type { DeployChanges } from "../../db/rows/deploy-rows.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
+import type { QueueChanges } from "../bucket-files.ts";
 import type { FileChange } from "../events.ts";
 import { treeRoot } from "../path.ts";
 import type { BucketView, Tree, TreeExchange } from "../ports.ts";
@@ -20,6 +21,8 @@ interface TreeSwitchOptions {
   readonly isNew: boolean;
   transact<T>(work: (changes: DeployChanges) => Promise<T>): Promise<T>;
   flush(): Promise<void>;
+  /** Queues the publication for those who must hear of it. */
+  readonly queue: QueueChanges | undefined;
 }
 
 /** TreeSwitch writes the rows of a switch: the deploy becomes the published one, and what was published before stays as a deploy. */
@@ -86,6 +89,7 @@ export class TreeSwitch implements TreeExchange {
       isNew,
       version,
     });
+    await this.#options.queue?.(this.changes, changes.transaction);
   }
 }
 

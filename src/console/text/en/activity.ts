@@ -36,6 +36,7 @@ const events: Readonly<Record<AuditCode, string>> = {
   "deploy.rolled_back": "Deploy rolled back",
   "deploy.deleted": "Deploy deleted",
   "config.edited": "Configuration changed",
+  "hook.tested": "Webhook tested",
   "certificate.requested": "Certificate requested",
   "sql.executed": "SQL executed",
   "update.requested": "Update installed",

@@ -37,6 +37,7 @@ export const activity: typeof en = {
     "deploy.rolled_back": "回滚了部署",
     "deploy.deleted": "删除了部署",
     "config.edited": "修改了配置",
+    "hook.tested": "测试了 Webhook",
     "certificate.requested": "申请了证书",
     "sql.executed": "执行了 SQL",
     "update.requested": "安装了更新",
