@@ -16,6 +16,7 @@ import { deploys, rollback } from "./sites/deploys.ts";
 import { dev } from "./sites/dev.ts";
 import { pull } from "./sites/pull.ts";
 import { push } from "./sites/push.ts";
+import { watch } from "./sites/watch.ts";
 import { certs } from "./status/certs.ts";
 import { hooks } from "./status/hooks.ts";
 import { storage } from "./status/storage.ts";
@@ -115,7 +116,8 @@ const status = command({
 /** The headings of the help, with their commands. A command is registered here and nowhere else. */
 const groups: Readonly<Record<string, readonly CommandRow[]>> = {
   "Sites and files:": [
-    ...[deploy, rollback, deploys, dev, push, pull, checkSiteCommand, ls, cat, cp, mv, rm],
+    ...[deploy, rollback, deploys, dev, push, pull, watch, checkSiteCommand],
+    ...[ls, cat, cp, mv, rm],
     ...[link, links, rollLinkSecret, buckets],
   ],
   "Servers:": [

@@ -5,8 +5,9 @@ import { connections } from "./connections.ts";
 import { ClientError, PermissionDenied } from "./errors.ts";
 import type { Integers } from "./exact-json.ts";
 import { BucketFiles } from "./files.ts";
+import { followBucket, type WatchBucketOptions } from "./follow-bucket.ts";
 import { type FollowLogOptions, joinLog, type LogEvent } from "./follow-log.ts";
-import { credentialParams, type Methods } from "./methods.ts";
+import { type BucketEvent, credentialParams, type Methods } from "./methods.ts";
 import { retried } from "./retry.ts";
 import { hideCredentials, readServerUrl } from "./server-url.ts";
 import { runtimeSocketClass, type SocketClass } from "./socket.ts";
@@ -148,6 +149,25 @@ export class NodeServerClient {
       (stop) => joinLog(connections(plan, { reconnect: true, onConnected: () => readMemory(stop) }, stop)),
       signal,
     );
+  }
+
+  /**
+   * Yields what changes in the files of a bucket, on any node. List the files at each `reset`: the first event is one, and changes may be
+   * missing before others. A broken connection is made again, and goes on after the last event. The token needs
+   * `StaticBucketFile::List` for the bucket.
+   */
+  watchBucket(name: string, options: WatchBucketOptions = {}): Subscription<BucketEvent> {
+    const { prefix, signal } = options;
+    const plan = (cursor: () => string | undefined): ConnectionPlan => ({
+      ...this.#plan("static-bucket_watch", { name }, options, 1),
+      params: async () =>
+        this.#toCall(
+          "static-bucket_watch",
+          { name, prefix: prefix ?? null, cursor: cursor() ?? null },
+          await this.#token(),
+        ).params,
+    });
+    return new Subscription((stop) => followBucket(plan, options, stop), signal);
   }
 
   /**

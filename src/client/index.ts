@@ -46,6 +46,7 @@ export {
 } from "./file-error.ts";
 export type { NewFolder, Relocation, Transfer, Upload, Uploaded } from "./file-options.ts";
 export type { BucketFiles } from "./files.ts";
+export type { WatchBucketOptions } from "./follow-bucket.ts";
 export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
 export { changeMany, type ManyDone, type ManyOptions } from "./many.ts";

@@ -3,11 +3,12 @@ import { mkdir } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import { folderProblem } from "../../base/local-fs/access.ts";
 import type { NodeServerClient } from "../../client/index.ts";
-import { command, type Outcome } from "../command.ts";
+import { command, exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
-import { interruptible } from "../terminal/interrupt.ts";
+import { interruptible, untilStopped } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
 import {
   type CopyJob,
@@ -30,6 +31,7 @@ import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
 import { PushRecord } from "../transfer/record.ts";
 import { BucketReader, listRemote, type RemoteFile, type RemoteTree } from "../transfer/remote-tree.ts";
 import { SkipRules } from "../transfer/skip-rules.ts";
+import { followChanges } from "./watch.ts";
 
 interface PullItem extends RemoteFile {
   readonly path: string;
@@ -63,38 +65,69 @@ export const pull = command({
     ...remoteJson,
     ["--delete", "also delete files that are not in the bucket"],
     ["--dry-run", "show what would happen and change nothing"],
+    ["-w, --watch", "pull again whenever the bucket changes, until Ctrl+C"],
   ],
   notes:
     "\nFiles and folders named .git or .DS_Store are not downloaded and not deleted.\n--delete keeps files that a push of the folder would skip.",
-  async run({ bucket, dir, ...options }, ctx) {
+  async run({ bucket, dir, watch, ...options }, ctx) {
+    if (watch && options.dryRun) throw new WrongUsage("--watch changes files; it cannot be a --dry-run");
     const client = await connect(ctx, options);
-    const folder = ctx.path(dir);
-    return interruptible(ctx, notice, async (signal) => {
-      const remote = await listRemote(client, bucket, {
-        missing: "`node-server buckets` lists its buckets",
+    const pulled = { client, bucket, dir, options };
+    if (!watch) return interruptible(ctx, notice, (signal) => pullOnce(ctx, pulled, signal));
+    await untilStopped(ctx, ({ signal }) =>
+      followChanges(ctx, client, {
+        bucket,
         signal,
-      });
-      const problem = folderProblem(folder);
-      if (problem !== undefined)
-        throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
-      if (!options.dryRun) await mkdir(folder, { recursive: true });
-      const real = await realFolderIfAny(ctx, folder, options.dryRun === true);
-      const local = real === undefined ? emptyTree : readLocalTree(real);
-      if (options.delete && remote.size === 0 && local.files.size > 0)
-        throw new Fault(
-          "InvalidInput",
-          `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
-        );
-      const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real ?? folder });
-      const wanted = await choose(remote, { local, record }, signal);
-      const gone =
-        options.delete && real !== undefined ? goneFrom(ctx, remote, local, SkipRules.read(real)) : [];
-      if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone);
-      const summary = await apply(ctx, { client, bucket, dir: real, record }, wanted, gone, signal);
-      return report(ctx, bucket, summary);
-    });
+        togetherMs,
+        run: async () => showOutcome(ctx, await pullOnce(ctx, pulled, signal), options.json === true),
+      }),
+    );
+    return exitCodes.done;
   },
 });
+
+/** Changes within this time are pulled together. */
+const togetherMs = 500;
+
+async function showOutcome(ctx: Context, { json, after = [] }: Outcome, isJson: boolean): Promise<void> {
+  if (isJson) await ctx.printJson(json);
+  else for (const line of after) ctx.say(line);
+}
+
+interface PullRequest {
+  readonly client: NodeServerClient;
+  readonly bucket: string;
+  readonly dir: string;
+  readonly options: { readonly delete?: boolean; readonly dryRun?: boolean };
+}
+
+async function pullOnce(
+  ctx: Context,
+  { client, bucket, dir, options }: PullRequest,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const folder = ctx.path(dir);
+  const remote = await listRemote(client, bucket, {
+    missing: "`node-server buckets` lists its buckets",
+    signal,
+  });
+  const problem = folderProblem(folder);
+  if (problem !== undefined) throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
+  if (!options.dryRun) await mkdir(folder, { recursive: true });
+  const real = await realFolderIfAny(ctx, folder, options.dryRun === true);
+  const local = real === undefined ? emptyTree : readLocalTree(real);
+  if (options.delete && remote.size === 0 && local.files.size > 0)
+    throw new Fault(
+      "InvalidInput",
+      `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
+    );
+  const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real ?? folder });
+  const wanted = await choose(remote, { local, record }, signal);
+  const gone = options.delete && real !== undefined ? goneFrom(ctx, remote, local, SkipRules.read(real)) : [];
+  if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone);
+  const summary = await apply(ctx, { client, bucket, dir: real, record }, wanted, gone, signal);
+  return report(ctx, bucket, summary);
+}
 
 /** Files here that the bucket does not have. Those that a push skips cannot be in the bucket, so they stay. */
 function goneFrom(ctx: Context, remote: RemoteTree, local: LocalTree, rules: SkipRules): LocalFile[] {
