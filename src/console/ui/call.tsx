@@ -1,12 +1,14 @@
 import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
-import type { Methods, ParamsOf, ResultOf } from "../../client/index.ts";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { EventOf, Methods, ParamsOf, ResultOf } from "../../client/index.ts";
 import { untilReachable } from "../connection.ts";
 import { useSession } from "../session/session.ts";
 import { confirm, type Question } from "./dialog.tsx";
 import { Skeleton } from "./page.tsx";
 import { Problem } from "./problem.tsx";
 import { toast } from "./toasts.tsx";
+
+type BucketEvent = EventOf<"static-bucket_watch">;
 
 export interface LoadState<T> {
   readonly value: T | undefined;
@@ -16,6 +18,8 @@ export interface LoadState<T> {
 }
 
 interface LoadOptions {
+  /** Loads again when this number grows. */
+  readonly changes?: number;
   /** Loads again after this time, in milliseconds, while the tab is visible. */
   readonly every?: number;
 }
@@ -27,7 +31,7 @@ interface LoadOptions {
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   inputs: readonly unknown[],
-  { every }: LoadOptions = {},
+  { every, changes = 0 }: LoadOptions = {},
 ): LoadState<T> {
   const [round, setRound] = useState(0);
   const [outcome, setOutcome] = useState<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
@@ -43,7 +47,7 @@ export function useLoad<T>(
       },
     );
     return () => abort.abort();
-  }, [...inputs, round]);
+  }, [...inputs, round, changes]);
   const reload = useCallback(() => setRound((count) => count + 1), []);
   usePolling(reload, every);
   return { value: outcome.value, error: outcome.error, loading: outcome.loading, reload };
@@ -87,6 +91,62 @@ function usePolling(reload: () => void, every: number | undefined): void {
       document.removeEventListener("visibilitychange", reloadIfDue);
     };
   }, [reload, every]);
+}
+
+/** The interval for lists that others change without a change of files: deploys that are begun, links that are made. */
+export const othersMs = 15_000;
+
+/** Changes of others within this time are shown together. */
+const togetherMs = 700;
+
+/**
+ * Follows a bucket while the tab is visible, and returns a number that grows when files have changed, or may have: whatever depends on it
+ * is to be loaded again. With `path`, changes elsewhere do not count.
+ */
+export function useFollow(name: string, path = ""): number {
+  const { client, rights } = useSession();
+  const isAllowed = rights.may("static-bucket_watch", name);
+  const [round, setRound] = useState(0);
+  const wanted = useRef(path);
+  wanted.current = path;
+  useEffect(() => {
+    if (!isAllowed) return;
+    let following: AbortController | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const note = ({ event, path: at = "", from = "" }: BucketEvent) => {
+      const concerns = (one: string) => one.startsWith(wanted.current) || wanted.current.startsWith(one);
+      const isWhole = event === "reset" || event === "published";
+      if (!isWhole && !concerns(at) && !(from !== "" && concerns(from))) return;
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        setRound((count) => count + 1);
+      }, togetherMs);
+    };
+    const follow = async (signal: AbortSignal) => {
+      try {
+        for await (const event of client.watchBucket(name, { signal })) note(event);
+      } catch {
+        // The list stays as it is, and says itself what is wrong when it is loaded.
+      }
+    };
+    const showOrHide = () => {
+      if (document.hidden) {
+        following?.abort();
+        following = undefined;
+      } else if (following === undefined) {
+        following = new AbortController();
+        void follow(following.signal);
+      }
+    };
+    showOrHide();
+    document.addEventListener("visibilitychange", showOrHide);
+    return () => {
+      document.removeEventListener("visibilitychange", showOrHide);
+      following?.abort();
+      clearTimeout(timer);
+    };
+  }, [client, isAllowed, name]);
+  return round;
 }
 
 interface WhenLoadedProps<T> {

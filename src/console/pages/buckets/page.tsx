@@ -3,7 +3,7 @@ import { addOverlay } from "../../overlays.tsx";
 import { route } from "../../route.ts";
 import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
-import { useLoad, WhenLoaded } from "../../ui/call.tsx";
+import { useFollow, useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { FileName } from "../../ui/file-name.tsx";
 import { Page } from "../../ui/page.tsx";
 import { TabLinks } from "../../ui/tabs.tsx";
@@ -129,6 +129,7 @@ function FilesTab({ openBucket, onTotals }: Pick<TabProps, "openBucket" | "onTot
   const view = currentView();
   const { rights } = useSession();
   const { name, site, access } = openBucket;
+  const changes = useFollow(name, view.path);
   if (!access.mayList)
     return site?.enable !== false && rights.inBucket(name, { static_bucket_file: "write" }) ? (
       <UploadOnly name={name} />
@@ -140,6 +141,7 @@ function FilesTab({ openBucket, onTotals }: Pick<TabProps, "openBucket" | "onTot
       key={JSON.stringify([view.path, view.entry])}
       openBucket={openBucket}
       view={view}
+      changes={changes}
       onTotals={onTotals}
     />
   );

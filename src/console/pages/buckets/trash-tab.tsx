@@ -1,11 +1,11 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FileVersion } from "../../../client/index.ts";
 import { ago, bytes, number, time } from "../../format.ts";
 import { changeQuery, route } from "../../route.ts";
 import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { act, useLoad, WhenLoaded } from "../../ui/call.tsx";
+import { act, useFollow, useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { save } from "../../ui/copy.tsx";
 import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -51,14 +51,19 @@ export function TrashTab({ name }: { readonly name: string }) {
       },
       { signal },
     );
+  const [older, setOlder] = useState<readonly FileVersion[]>([]);
+  const changes = useFollow(name);
+  const shown = useRef(changes);
+  // A list that is read further down is not taken away.
+  if (older.length === 0) shown.current = changes;
   const list = useLoad(
     async (signal) => {
       const { days } = await client.call("static-bucket-file_retention", { name }, { signal });
       return { days, versions: days === 0 ? [] : await read(undefined, signal) };
     },
     [client, name, path, find],
+    { changes: shown.current },
   );
-  const [older, setOlder] = useState<readonly FileVersion[]>([]);
   useEffect(() => setOlder([]), [list.value]);
   useEffect(() => {
     const before = uploads.arrived.value;

@@ -4,7 +4,7 @@ import { ago, bytes, number, time } from "../../../format.ts";
 import { serverUrl, useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { act, useCall, WhenLoaded } from "../../../ui/call.tsx";
+import { act, othersMs, useCall, useFollow, WhenLoaded } from "../../../ui/call.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
 import { confirm, Dialog, type Question } from "../../../ui/dialog.tsx";
@@ -21,7 +21,7 @@ import { DropSite, PublishProgress, Review } from "./publish-card.tsx";
 /** Deploys of a bucket: who made which and when, and what can be done with it. A site is dropped here to make one. */
 export function DeploysTab({ name }: { readonly name: string }) {
   const { client, rights, fitsWebdav } = useSession();
-  const list = useCall("static-bucket_deploy_list", { name });
+  const list = useCall("static-bucket_deploy_list", { name }, { changes: useFollow(name), every: othersMs });
   const [problems, setProblems] = useState<PublishedDeploy["problems"]>([]);
   const [reviewed, setReviewed] = useState<Deploy>();
   const [previewed, setPreviewed] = useState<Deploy>();

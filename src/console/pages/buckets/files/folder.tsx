@@ -66,19 +66,21 @@ type OpenDialog =
 interface FolderProps {
   readonly openBucket: OpenBucket;
   readonly view: FolderView;
+  /** Grows when somebody has changed something in the folder. */
+  readonly changes: number;
   /** Called with what the folder contains, and with undefined while that is not known. */
   readonly onTotals: (totals: Totals | undefined) => void;
 }
 
 /** File list of one folder, with its toolbar, dialogs and preview. */
-export function Folder({ openBucket, view, onTotals }: FolderProps) {
+export function Folder({ openBucket, view, changes, onTotals }: FolderProps) {
   const session = useSession();
   const { name: bucket, access } = openBucket;
   const { path, file, entry, filter, everywhere, sort, down } = view;
   const query = everywhere ? filter.trim() : "";
   const isSearching = query !== "";
   const search = useSearch(bucket, query);
-  const listing = useLoad((signal) => access.list(path, signal), [access, path]);
+  const listing = useLoad((signal) => access.list(path, signal), [access, path], { changes });
   const all = isSearching ? search.entries : listing.value;
   const error = isSearching ? search.error : listing.error;
   // Names of results are paths in the bucket.

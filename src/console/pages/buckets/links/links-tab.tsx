@@ -4,7 +4,7 @@ import { ago, number, time } from "../../../format.ts";
 import { useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { act, useLoad, WhenLoaded } from "../../../ui/call.tsx";
+import { act, othersMs, useFollow, useLoad, WhenLoaded } from "../../../ui/call.tsx";
 import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
 import { FileName } from "../../../ui/file-name.tsx";
 import { linkKinds, MakeLink } from "./link-form.tsx";
@@ -16,6 +16,7 @@ export function LinksTab({ name }: { readonly name: string }) {
   const list = useLoad(
     async (signal) => (maySee ? client.call("static-bucket_links", { name }, { signal }) : []),
     [client, name],
+    { changes: useFollow(name), every: othersMs },
   );
   const [creating, setCreating] = useState(false);
   const kinds = linkKinds(rights, name);
