@@ -162,6 +162,40 @@ function stateText({ alive, ready, last_seen }: ClusterNode, now: number): strin
   return ready ? t.overview.ready : t.overview.notReady;
 }
 
+type Webhook = ResultOf<"hooks_list">[number];
+
+const hooksRefreshMs = 30_000;
+
+/** The webhooks of the configuration and how they are doing; nothing where there are none, or the token may not know. */
+export function HooksCard() {
+  const { value } = useCall("hooks_list", {}, { every: hooksRefreshMs });
+  if (value === undefined || value.length === 0) return null;
+  return (
+    <section class="card overview-nodes" aria-labelledby="hooks">
+      <h2 id="hooks">{t.overview.hooks}</h2>
+      <ul>
+        {value.map((hook) => (
+          <li key={hook.hook}>
+            <strong title={hook.hook}>{visibleText(hook.url)}</strong>{" "}
+            {hook.failures > 0 ? t.overview.hookFails : t.overview.hookWorks}
+            <p class="muted">{hookFacts(hook)}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function hookFacts({ delivered, waiting, lost, problem, failures, retry_at }: Webhook): string {
+  const facts = [t.overview.hookCounts(delivered, waiting, lost)];
+  if (problem !== undefined) {
+    const why = visibleText(`${problem.reason} ${problem.status ?? ""}`.trim());
+    facts.push(t.overview.hookProblem(time(problem.at), why));
+  }
+  if (failures > 0 && retry_at !== undefined) facts.push(t.overview.hookRetry(time(retry_at)));
+  return sentences(...facts);
+}
+
 const filter = "warn";
 const maxProblems = 8;
 const maxRowsInMemory = 500;

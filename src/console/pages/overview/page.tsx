@@ -8,6 +8,7 @@ import { AboutCard } from "./about-card.tsx";
 import {
   ActivityCard,
   BucketsCard,
+  HooksCard,
   NodesCard,
   ProblemsCard,
   useAudit,
@@ -48,6 +49,7 @@ export default function OverviewPage() {
         {families !== undefined && rights.seesBuckets && <BucketsCard buckets={bucketSizes(families)} />}
         {seesLogs && <ActivityCard audit={audit} />}
         <NodesCard nodes={nodes} />
+        <HooksCard />
         {problems !== undefined && <ProblemsCard feed={problems} />}
       </div>
       {!(seesMetrics && seesLogs) && <p class="muted">{hiddenText(seesMetrics, seesLogs)}</p>}

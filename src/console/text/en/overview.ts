@@ -13,6 +13,13 @@ export const overview = {
   lostFor: (time: string) => `lost for ${time}`,
   notReady: "not ready",
   ready: "ready",
+  hooks: "Webhooks",
+  hookWorks: "working",
+  hookFails: "not answering",
+  hookCounts: (delivered: number, waiting: number, lost: number) =>
+    `${delivered} sent, ${waiting} waiting, ${lost} given up.`,
+  hookProblem: (time: string, reason: string) => `Last failure: ${time} (${reason}).`,
+  hookRetry: (time: string) => `Next attempt: ${time}.`,
   metricsNeed: "Measurements and charts need the permission Node::Metrics in scope global.",
   logsNeed: "Activity, warnings and errors need the permission Node::ReadLogs in scope global.",
   newVersion: (latest: string, current: string) =>
