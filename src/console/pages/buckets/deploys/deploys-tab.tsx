@@ -20,7 +20,7 @@ import { DropSite, PublishProgress, Review } from "./publish-card.tsx";
 
 /** Deploys of a bucket: who made which and when, and what can be done with it. A site is dropped here to make one. */
 export function DeploysTab({ name }: { readonly name: string }) {
-  const { client, rights, fitsWebdav } = useSession();
+  const { client, rights } = useSession();
   const list = useCall("static-bucket_deploy_list", { name }, { changes: useFollow(name), every: othersMs });
   const [problems, setProblems] = useState<PublishedDeploy["problems"]>([]);
   const [reviewed, setReviewed] = useState<Deploy>();
@@ -108,9 +108,7 @@ export function DeploysTab({ name }: { readonly name: string }) {
   );
   return (
     <>
-      {mayDeploy && rights.overWebdav(name) && fitsWebdav && (
-        <DropSite name={name} isHidden={isShown === true} />
-      )}
+      {mayDeploy && rights.overWebdav(name) && <DropSite name={name} isHidden={isShown === true} />}
       {started !== undefined && !isReady && <PublishProgress of={started} />}
       {problems.length > 0 && (
         <div class="notice" role="status">
