@@ -55,6 +55,8 @@ function fromJsonSchema(schema: z.core.JSONSchema._JSONSchema, root = schema): u
     return Object.fromEntries(
       (schema.required ?? []).map((name) => [name, fromJsonSchema(schema.properties?.[name] ?? true, root)]),
     );
+  if (schema.type === "array" && (schema.minItems ?? 0) > 0)
+    return [fromJsonSchema(schema.items as z.core.JSONSchema._JSONSchema, root)];
   return (
     { array: [], string: "sample text", integer: 1, number: 1, boolean: true }[String(schema.type)] ?? null
   );
