@@ -35,6 +35,7 @@ import type { Family } from "./metrics/family.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { openMetrics } from "./monitor/open-metrics.ts";
 import { Recorders } from "./monitor/sources.ts";
+import { VerdictWatch } from "./monitor/verdict-watch.ts";
 import type { NodeOptions } from "./node-options.ts";
 import { preflight } from "./preflight.ts";
 import { inspectShared, shareOf } from "./process-group.ts";
@@ -103,18 +104,20 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const hooks = newHooks(core, backend);
   cluster.roster.advertise(listeners.tcp);
   const metrics = newMetrics(core, { backend, cluster, http, listeners });
+  const verdict = newVerdictWatch(core, { backend, cluster });
   const memory = newMemory(core, { backend, cluster, metrics });
   const background = newBackground(core, listeners);
   const live = newLiveConfig(core);
   const control = newControl(core, { live, cluster, background });
   const services = { backend, cluster, certificates, hooks, http, listeners };
-  const made = { ...services, metrics, memory, background, live, control };
+  const made = { ...services, metrics, verdict, memory, background, live, control };
 
   const found = await clearUpFiles(core);
   const { config, overrides } = await live.open(partsOf(core, made));
   background.backups.start(() => backend.backupSource);
   await memory.open();
   metrics.start();
+  verdict.start();
   await cluster.roster.settled();
   const descriptors = new DescriptorWatch(listeners.all, core.log, core.clock);
   background.certificates.start();
@@ -126,11 +129,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 
 /** `closeNode` stops accepting, ends what works by itself, and then closes the parts, the last one first. */
 async function closeNode(made: NodeParts, watches: readonly Disposable[], why: CloseReason): Promise<void> {
-  const { background, control, listeners, live, metrics } = made;
+  const { background, control, listeners, live, metrics, verdict } = made;
   control.startDraining();
   for (const watch of watches) watch[Symbol.dispose]();
   void background.certificates.close();
   metrics.close();
+  void verdict.close();
   listeners.stopAccepting(why);
   const backedUp = background.backups.close();
   // A call that waits for a download would delay the closing of the listeners.
@@ -399,6 +403,20 @@ function newMetrics(core: Core, { backend, cluster, http: { deps }, listeners }:
   });
 }
 
+/** `newVerdictWatch` makes what tells webhooks how the node is. Of several processes the first one does. */
+function newVerdictWatch(
+  { options: { group }, log, clock }: Core,
+  { backend, cluster: { roster } }: Pick<MetricsDeps, "backend" | "cluster">,
+): VerdictWatch {
+  return new VerdictWatch({
+    acquire: () => backend.acquire(),
+    isFirst: group === undefined || group.number === 1,
+    name: () => roster.name,
+    log,
+    clock,
+  });
+}
+
 type MemoryDeps = Pick<MetricsDeps, "backend" | "cluster"> & { readonly metrics: Metrics };
 
 /** `newMemory` makes what the node remembers over a restart. */
@@ -494,6 +512,7 @@ interface NodeParts extends MetricsDeps, ControlDeps {
   readonly certificates: Certificates;
   readonly hooks: Hooks;
   readonly metrics: Metrics;
+  readonly verdict: VerdictWatch;
   readonly memory: NodeMemory;
   readonly control: Control;
 }

@@ -5,6 +5,7 @@ export const hookEvents = [
   "file.moved",
   "file.deleted",
   "deploy.published",
+  "verdict.changed",
 ] as const;
 export type HookEvent = (typeof hookEvents)[number] | "hook.test";
 

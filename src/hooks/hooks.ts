@@ -105,6 +105,11 @@ export class Hooks {
     return this.#hooks.some(({ buckets }) => buckets?.includes(bucket) !== false);
   }
 
+  /** wantsEvent returns whether any webhook wants events of a type. */
+  wantsEvent(type: HookEvent): boolean {
+    return this.#hooks.some(({ events }) => matchesHook(events, type));
+  }
+
   /**
    * add queues events for the webhooks that want them, in the transaction of what they tell if there is one. Once it is committed, `wake`
    * has them sent.

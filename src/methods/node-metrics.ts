@@ -10,7 +10,7 @@ import {
   levels,
   loggedFacts,
   measuredFacts,
-  type NodeFacts,
+  nodeFacts,
   recentMs,
 } from "../metrics/verdict.ts";
 import type { Services } from "../services.ts";
@@ -110,7 +110,7 @@ export const nodeMetrics = {
       const [missing, nodes, uncertified] = await Promise.all([
         readiness.missing(),
         // Without a database there is no list of nodes, and that is a reason of its own.
-        may("node.read_nodes") ? nodeFacts(roster).catch(() => undefined) : undefined,
+        may("node.read_nodes") ? roster.view().then(nodeFacts, () => undefined) : undefined,
         failedNames(certificates).catch(() => undefined),
       ]);
       const now = clock.now();
@@ -201,15 +201,6 @@ function toHistogram({ labels, value }: Sample<HistogramCounts>) {
     return { le, count: upTo };
   });
   return { labels, count: upTo + (counts[bounds.length] ?? 0), sum, buckets };
-}
-
-async function nodeFacts(roster: Services["roster"]): Promise<NodeFacts> {
-  const { nodes, warnings } = await roster.view();
-  return {
-    lost: nodes.filter(({ alive }) => !alive).map(({ name }) => name),
-    notReady: nodes.filter(({ alive, ready }) => alive && !ready).map(({ name }) => name),
-    hasWarnings: warnings.length > 0,
-  };
 }
 
 /** The names for which the last order of a certificate failed. */

@@ -48,7 +48,7 @@ export const measuredCodes = [
   "signIns",
 ] as const satisfies readonly Reason["code"][];
 
-interface Verdict {
+export interface Verdict {
   readonly verdict: "well" | Level;
   /** The gravest first; empty if all is well. */
   readonly reasons: readonly Reason[];
@@ -128,6 +128,25 @@ export function judge(facts: Facts): Verdict {
   ]);
 }
 
+/** Judges what all nodes of a database share: the list of nodes, and the certificates that they order. */
+export function judgeShared({ nodes, uncertified }: Pick<Facts, "nodes" | "uncertified">): Verdict {
+  return verdictOf([...(nodes === undefined ? [] : nodeReasons(nodes)), ...careReasons({ uncertified })]);
+}
+
+interface ListedNodes {
+  readonly nodes: ReadonlyArray<{ readonly name: string; readonly alive: boolean; readonly ready: boolean }>;
+  readonly warnings: readonly unknown[];
+}
+
+/** `nodeFacts` reads what decides the verdict from the list of nodes. */
+export function nodeFacts({ nodes, warnings }: ListedNodes): NodeFacts {
+  return {
+    lost: nodes.filter(({ alive }) => !alive).map(({ name }) => name),
+    notReady: nodes.filter(({ alive, ready }) => alive && !ready).map(({ name }) => name),
+    hasWarnings: warnings.length > 0,
+  };
+}
+
 /** Judges the parts of the server alone, which anybody may know. */
 export function judgeParts(missing: readonly string[], isDatabaseWritable: boolean): Verdict {
   return verdictOf(partReasons(missing, isDatabaseWritable));
@@ -178,7 +197,11 @@ function nodeReasons({ lost, notReady, hasWarnings }: NodeFacts): Reason[] {
   return reasons;
 }
 
-function careReasons({ certificate, uncertified = [], backup }: Facts): Reason[] {
+function careReasons({
+  certificate,
+  uncertified = [],
+  backup,
+}: Pick<Facts, "certificate" | "uncertified" | "backup">): Reason[] {
   const reasons: Reason[] = [];
   if (certificate !== undefined) {
     const level = certificate.hasExpired ? "trouble" : "attention";

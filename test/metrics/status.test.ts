@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { backupFact, type Facts, judge, type MeasuredFacts } from "../../src/metrics/verdict.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { metricsText } from "../support/metrics.ts";
 import { eachDatabase, testNode } from "../support/node.ts";
 
@@ -109,3 +110,40 @@ eachDatabase("a real server is well, and says what is wrong to those who may kno
     reason: "missing_permission",
   });
 });
+
+eachDatabase(
+  "a webhook is told once when the verdict turns, and again when it turns back",
+  async (database) => {
+    const told: Array<{
+      type: string;
+      data: Record<string, unknown> & { reasons: Array<{ code: string }> };
+    }> = [];
+    await using server = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        told.push((await request.json()) as (typeof told)[number]);
+        return new Response();
+      },
+    });
+    const clock = new ManualClock();
+    await using node = await testNode({
+      database,
+      clock,
+      top: 'node_name = "one"\n',
+      logging: `memory_log_filter = "info"\n[[hooks]]\nurl = "http://127.0.0.1:${server.port}/"\nsecret = "${"s".repeat(32)}"\nevents = ["verdict.*"]\n`,
+    });
+    node.node.hub
+      .logger("server")
+      .event("files.care_failed", "the care failed", { reason: "a story", retry_ms: 1 });
+    const hasErrors = ({ data }: (typeof told)[number]) => data.reasons.some(({ code }) => code === "errors");
+    await clock.until("the errors are told", 30_000, () => told.some(hasErrors));
+    const first = told.find(hasErrors);
+    expect(first).toMatchObject({ type: "verdict.changed", data: { node: "one", verdict: "attention" } });
+    await clock.advance(180_000);
+    expect(told.filter(hasErrors)).toHaveLength(1);
+    await clock.jump(3_600_000);
+    await clock.until("it is told that all is well", 30_000, () =>
+      told.some(({ data }) => data.verdict === "well"),
+    );
+  },
+);

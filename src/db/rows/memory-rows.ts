@@ -1,17 +1,20 @@
 import { type SqlBool, sql } from "kysely";
+import { z } from "zod";
 import { Collection, Collections, type Condition, type KeyedValue } from "../collection.ts";
-import type { Dialect } from "../dialect.ts";
+import type { DatabaseTransaction, Dialect } from "../dialect.ts";
 import { nodesNamespace } from "./node-rows.ts";
 
 const auditNamespace = "audit";
 /** Each is followed by the id of a node. */
 const warningsPrefix = "node-warnings/";
 const metricsPrefix = "node-metrics/";
+const verdictsNamespace = "verdicts";
 
 /** `isOfNode` returns whether a namespace of `kv` is about the nodes of a database, so that a restore does not bring it back. */
 export function isOfNode(namespace: string): boolean {
   return (
     [warningsPrefix, metricsPrefix].some((prefix) => namespace.startsWith(prefix)) ||
+    namespace === verdictsNamespace ||
     namespace === nodesNamespace
   );
 }
@@ -88,16 +91,23 @@ function below(key: string): Condition {
   return sql<SqlBool>`key < ${key}`;
 }
 
+const lastVerdict = z.object({ verdict: z.string(), codes: z.array(z.string()).readonly() });
+/** LastVerdict is what was told last about the health of a node. */
+export type LastVerdict = z.infer<typeof lastVerdict>;
+
 /** MemoryRows are what nodes remember over a restart. Values were written by a server, or by whoever can write the database. */
 export class MemoryRows {
   readonly #warnings: Collections<unknown>;
   readonly #metrics: Collections<unknown>;
+  /** By the UUID of a node, or by `sharedVerdict`. */
+  readonly #verdicts: Collection<unknown>;
   /** The changes that callers of all nodes made. */
   readonly audit: JournalRows<unknown>;
 
   constructor(dialect: Dialect) {
     this.#warnings = new Collections(dialect, warningsPrefix);
     this.#metrics = new Collections(dialect, metricsPrefix);
+    this.#verdicts = new Collection(dialect, verdictsNamespace);
     this.audit = new JournalRows(new Collection<unknown>(dialect, auditNamespace));
   }
 
@@ -109,6 +119,21 @@ export class MemoryRows {
   /** The history of the metrics of one process. */
   metrics(process: string): JournalRows<unknown> {
     return new JournalRows(this.#metrics.of(process));
+  }
+
+  /** Stores a verdict. If it is another one, `notify` gets the one before, in the transaction: of several nodes that store the same, one notifies. */
+  async turn(
+    key: string,
+    next: LastVerdict,
+    notify: (before: LastVerdict, transaction: DatabaseTransaction) => Promise<void>,
+  ): Promise<void> {
+    await this.#verdicts.exclusively(async (verdicts, transaction) => {
+      const stored = lastVerdict.safeParse(await verdicts.get(key));
+      const before: LastVerdict = stored.success ? stored.data : { verdict: "well", codes: [] };
+      if (before.verdict === next.verdict && before.codes.join() === next.codes.join()) return;
+      await verdicts.put(key, next);
+      await notify(before, transaction);
+    });
   }
 
   /** Deletes what nodes wrote before a key and did not trim themselves, because they are gone. */
