@@ -468,7 +468,9 @@ clientStory(
     const found = [...new Bun.Glob("postgresql/*/bin/initdb").scanSync("/usr/lib")].sort().at(-1);
     const initdb = Bun.which("initdb") ?? (found && join("/usr/lib", found));
     if (Bun.which("pgbackrest") === null || initdb === undefined)
-      return void console.log("note: pgbackrest is not installed, or no PostgreSQL of the system");
+      return void console.log(
+        "SKIPPED: a backup of PostgreSQL over S3 needs its programs (apt install pgbackrest postgresql)",
+      );
     // Another user can read it.
     const at = await mkdtemp("/tmp/node-server-pgbackrest-");
     await using _ = { [Symbol.asyncDispose]: () => rm(at, { recursive: true, force: true }) };
