@@ -12,7 +12,7 @@ export const overview: typeof en = {
   lostFor: (time: string) => `已失联 ${time}`,
   notReady: "未就绪",
   ready: "就绪",
-  hooks: "Webhook",
+  hooks: "Webhook 推送",
   hookWorks: "正常",
   hookFails: "没有响应",
   hookCounts: (delivered, waiting, lost) => `已发送 ${delivered}，等待 ${waiting}，已放弃 ${lost}。`,
