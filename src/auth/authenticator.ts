@@ -24,7 +24,7 @@ import {
 } from "./credentials.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
 import { toLimits } from "./limit.ts";
-import { anyToken, authorise, Denied, isOpen, type Need, superTokenRequired } from "./need.ts";
+import { anyToken, authorise, Denied, isAuthorised, isOpen, type Need, superTokenRequired } from "./need.ts";
 import type { Passwords } from "./passwords.ts";
 import type { SecondFactors } from "./second-factor.ts";
 import { type Sessions, sessionIdOf } from "./sessions.ts";
@@ -379,6 +379,11 @@ function toCaller({ row, by, session }: Proven): Caller {
     proof: proofOf(row, by),
     until: row.to,
   };
+}
+
+/** rowAuthorises returns whether the holder of a token could act now. Nothing is proven, and no use is recorded. */
+export function rowAuthorises(row: TokenRow, need: Need, now: number): boolean {
+  return outsideLifetime(row, now) === undefined && isAuthorised(toCaller(row, "key"), need);
 }
 
 /** `outsideLifetime` returns why a token cannot be used now; undefined inside its lifetime. */

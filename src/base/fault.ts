@@ -164,7 +164,9 @@ export const faultKinds = {
       deploy_closed: "the deploy accepts no more files",
       too_many_deploys:
         "the bucket already has the maximum number of deploys that wait for their publication (`data.limit`)",
-      too_many_links: "the bucket already has the maximum number of stored links (`data.limit`)",
+      too_many_links: "the bucket already has the maximum number of links (`data.limit`)",
+      public_bucket:
+        "a password or a limit of a link protects nothing, because everybody can read the file at `data.address`",
       too_many_uploads: "the bucket or the token already has the maximum number of unfinished uploads",
       upload_busy: "another request is adding to this upload or finishing it",
       upload_offset: "the request does not begin at `data.offset`, where the stored content ends",

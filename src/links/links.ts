@@ -1,10 +1,11 @@
 // This folder makes and checks signed links: addresses that open one file, folder, drop box or preview without a
 // token, for a while. link-code.ts is the form of a link's code and address. The Links of this file sign a code with a
-// key that depends on the token that made it, so that a link ends with its token. Only links that are counted, have a
-// password or are of selected paths have a row in the database. http/links/ and http/preview/ answer at the addresses.
+// key that depends on the token that made it, so that a link ends with its token. Each link has a row in the database, by
+// which it is listed, counted and revoked, except previews and links that programs make for themselves. http/links/ and
+// http/preview/ answer at the addresses.
 
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Authenticator } from "../auth/authenticator.ts";
+import { type Authenticator, rowAuthorises } from "../auth/authenticator.ts";
 import { anonymous, type Caller } from "../auth/caller.ts";
 import { noSecretHash } from "../auth/credentials.ts";
 import { Denied, inBucket } from "../auth/need.ts";
@@ -16,10 +17,12 @@ import { aliveMs } from "../db/rows/node-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { formatCode, headOf, type LinkFields, type LinkKind, parseCode } from "./link-code.ts";
 
-/** Links that are counted, have a password or a note, or are of selected paths take a row each. */
+/** The rows of a bucket's links. */
 const maxStored: LinkBounds = { links: 10_000, pathsBytes: 16 * 1024 * 1024 };
 /** The longest life of a link. */
 export const maxLinkSeconds = 366 * 86_400;
+/** The longest life of a link that is not listed. */
+export const maxUnlistedSeconds = 86_400;
 /** The end of a link that ends with its target and its token alone. Codes have no room for a later one. */
 const noEndSeconds = 0xffff_ffff;
 const secretBytes = 32;
@@ -45,6 +48,8 @@ interface LinkTerms {
   readonly password?: string | undefined;
   /** What its sender says to those who open it. */
   readonly note?: string | undefined;
+  /** Whether it has a row that `list` returns. */
+  readonly isListed?: boolean;
 }
 
 /** MadeLink is a new link: whoever knows its code can use it. */
@@ -52,7 +57,7 @@ interface MadeLink {
   readonly code: string;
   /** Unix milliseconds. */
   readonly expires: number;
-  /** Names it in lists, if it is stored. */
+  /** Names its row, if it has one. */
   readonly id: string | undefined;
 }
 
@@ -103,6 +108,11 @@ export class Links {
   readonly #options: LinksOptions;
   readonly #fingerprint: string | undefined;
   #hasWarned = false;
+  /** Uses that are not written yet, by link. */
+  readonly #tallied = new Map<string, { readonly name: LinkName; readonly uses: number }>();
+  /** The write that runs, and the one that follows it. */
+  #writing: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
 
   constructor(database: Database, options: LinksOptions) {
     this.#database = database;
@@ -119,11 +129,11 @@ export class Links {
     const secret = await this.#secretFor(fingerprint);
     const created = this.#database.clock.now();
     const end = Math.min(created + terms.expiresInSeconds * 1000, row.to ?? Number.POSITIVE_INFINITY);
-    const isStored = [terms.maxUses, terms.password, terms.note, target.paths].some(
+    const { kind, exchanges } = target;
+    const hasTerms = [terms.maxUses, terms.password, terms.note, target.paths].some(
       (one) => one !== undefined,
     );
-    const id = isStored ? randomBytes(idBytes).toString("base64url") : undefined;
-    const { kind, exchanges } = target;
+    const id = terms.isListed === true || hasTerms ? randomBytes(idBytes).toString("base64url") : undefined;
     const fields = {
       kind,
       tokenId: row.id,
@@ -132,7 +142,8 @@ export class Links {
       exchanges,
     };
     const expires = fields.expires * 1000;
-    if (id !== undefined) await this.#store(caller, target, { ...terms, id, created, expires });
+    if (id !== undefined)
+      await this.#store(caller, target, { ...terms, id, created, expires, seal: sealOf(row) });
     const { generation } = await links.state(row.id, { bucketId: target.bucket.id, id: id ?? "" });
     const code = formatCode(fields, macOf({ ...target, fields, secret, key, token: row, generation }));
     return { code, expires, id };
@@ -188,19 +199,70 @@ export class Links {
     };
   }
 
-  /** Counts one use of a link, unless it is one that is not counted. False if it is used up. */
+  /** Counts one use of a link. False if it is used up. */
   async count({ name, isCounted }: ValidLink): Promise<boolean> {
-    return name === undefined || !isCounted || this.#database.links.count(name);
+    if (name === undefined) return true;
+    if (isCounted) return this.#database.links.count(name);
+    await this.#tally(name, 1);
+    return true;
   }
 
   /** Takes back what `count` did, for a use that failed. */
   async uncount({ name, isCounted }: ValidLink): Promise<void> {
-    if (name !== undefined && isCounted) await this.#database.links.uncount(name);
+    if (name === undefined) return;
+    if (isCounted) await this.#database.links.uncount(name);
+    else await this.#tally(name, -1);
   }
 
-  /** The links of a bucket that are stored, by id: those that are counted, have a password or are of selected paths. */
-  list(bucketId: number): Promise<ReadonlyMap<string, StoredLink>> {
-    return this.#database.links.list(bucketId, this.#database.clock.now());
+  /**
+   * Counts uses of a link without a limit. One write at a time takes what has come meanwhile, so that a link that many people
+   * open does not keep the database busy. The link works while the database cannot write.
+   */
+  #tally(name: LinkName, uses: number): Promise<void> {
+    const key = `${name.bucketId} ${name.id}`;
+    this.#tallied.set(key, { name, uses: (this.#tallied.get(key)?.uses ?? 0) + uses });
+    const previous = this.#writing;
+    this.#next ??= (async () => {
+      await previous;
+      this.#next = undefined;
+      this.#writing = this.#writeTallied();
+      await this.#writing;
+    })();
+    return this.#next;
+  }
+
+  async #writeTallied(): Promise<void> {
+    const all = [...this.#tallied.values()];
+    this.#tallied.clear();
+    for (const { name, uses } of all) {
+      try {
+        await this.#database.links.addUses(name, uses);
+      } catch (error) {
+        this.#options.log.warn("uses of a link could not be counted", {
+          link: name.id,
+          error: String(error),
+        });
+      }
+    }
+  }
+
+  /** The links of a bucket that are listed, by id, each with what it is worth now. */
+  async list({ id, name }: SignedTarget["bucket"]): Promise<ReadonlyMap<string, ListedLink>> {
+    const { links, tokens, clock } = this.#database;
+    const now = clock.now();
+    const stored = [...(await links.list(id, now))].filter(([, link]) => link.isUnlisted !== true);
+    const makers = await tokens.byKeys(stored.map(([, { by }]) => by));
+    return new Map(
+      stored.map(([key, link]) => {
+        const maker = makers.get(link.by);
+        const isBacked =
+          maker !== undefined &&
+          (link.seal === undefined || link.seal === sealOf(maker)) &&
+          rowAuthorises(maker, needOf(link, name), now);
+        const state = !isBacked ? "ended" : isUsedUp(link) ? "used_up" : "valid";
+        return [key, { ...link, state }];
+      }),
+    );
   }
 
   /** Ends a stored link; false if there is none. */
@@ -276,9 +338,10 @@ export class Links {
   async #store(
     { key }: Caller,
     { bucket, kind, path, paths }: LinkTarget,
-    { id, created, expires, maxUses, password, note }: Omit<LinkTerms, "expiresInSeconds"> & StoredTimes,
+    { id, created, expires, seal, ...terms }: Omit<LinkTerms, "expiresInSeconds"> & StoredFacts,
   ): Promise<void> {
-    if (kind === "preview") throw new TypeError("a preview cannot have a limit, a password or a note");
+    if (kind === "preview") throw new TypeError("a preview has no row");
+    const { maxUses, password, note, isListed } = terms;
     const link: StoredLink = {
       kind,
       path,
@@ -286,6 +349,8 @@ export class Links {
       created,
       expires,
       used: 0,
+      seal,
+      ...(isListed === true ? {} : { isUnlisted: true }),
       ...(paths === undefined ? {} : { paths, pathsBytes: Buffer.byteLength(JSON.stringify(paths)) }),
       ...(maxUses === undefined ? {} : { max: maxUses }),
       ...(note === undefined ? {} : { note }),
@@ -296,16 +361,25 @@ export class Links {
     if (await this.#database.links.insert({ bucketId: bucket.id, id }, link, maxStored)) return;
     throw new Fault(
       "InvalidInput",
-      `the bucket has ${maxStored.links} links with a limit, a password or a note, or too many selected paths; revoke some`,
+      `the bucket has ${maxStored.links} links, or too many selected paths; revoke some, or make links for programs with \`listed: false\``,
       { reason: "too_many_links", limit: maxStored.links },
     );
   }
 }
 
-interface StoredTimes {
+interface StoredFacts {
   readonly id: string;
   readonly created: number;
   readonly expires: number;
+  readonly seal: string;
+}
+
+/**
+ * ListedLink is a link as `list` returns it. `ended` are those whose token was deleted, has got another secret or password, or lost the
+ * permission.
+ */
+interface ListedLink extends StoredLink {
+  readonly state: "valid" | "used_up" | "ended";
 }
 
 function newSecret(fingerprint: string): LinkSecret {
@@ -316,7 +390,7 @@ function newSecret(fingerprint: string): LinkSecret {
 const noKey = Buffer.alloc(32);
 
 /** Takes the place of a token that does not exist, so that a link of it costs as much as another. */
-const noToken: Pick<LinkToken, "secretHash" | "passwordHash"> = {
+const noToken: ProofHashes = {
   secretHash: noSecretHash,
   passwordHash: null,
 };
@@ -326,7 +400,7 @@ function ownerOf({ key, secretHash }: LinkToken): Caller {
   return { ...anonymous, key, proof: secretHash };
 }
 
-function needOf({ kind }: LinkFields, bucket: string) {
+function needOf({ kind }: Pick<LinkFields, "kind">, bucket: string) {
   if (kind === "zip") return inBucket(bucket, "static_bucket_file.read", "static_bucket_file.list");
   return inBucket(bucket, kind === "upload" ? "static_bucket_file.write" : "static_bucket_file.read");
 }
@@ -349,7 +423,7 @@ interface MacInput extends SignedTarget {
   readonly secret: string;
   /** The part that is outside of it. */
   readonly key: Buffer;
-  readonly token: Pick<LinkToken, "secretHash" | "passwordHash">;
+  readonly token: ProofHashes;
   readonly generation: number;
 }
 
@@ -358,12 +432,11 @@ interface MacInput extends SignedTarget {
  * password, so it differs as soon as one of them does; none of them can be told from a link.
  */
 export function macOf({ fields, secret, key: outside, token, generation, bucket, path }: MacInput): Buffer {
-  const salt = JSON.stringify([token.secretHash, token.passwordHash]);
   const key = Buffer.from(
     hkdfSync(
       "sha256",
       Buffer.concat([Buffer.from(secret, "base64"), outside]),
-      salt,
+      saltOf(token),
       "node-server links 2",
       32,
     ),
@@ -377,4 +450,17 @@ export function macOf({ fields, secret, key: outside, token, generation, bucket,
 /** fingerprintOf names the part of the key that is outside of the database, there. It says nothing about the key. */
 function fingerprintOf(key: Buffer): string {
   return Buffer.from(hkdfSync("sha256", key, "", "node-server link key", 12)).toString("base64url");
+}
+
+type ProofHashes = Pick<LinkToken, "secretHash" | "passwordHash">;
+
+function saltOf({ secretHash, passwordHash }: ProofHashes): string {
+  return JSON.stringify([secretHash, passwordHash]);
+}
+
+/** sealOf names the secret and the password that a token had when it made a link. It says nothing about them. */
+function sealOf(token: ProofHashes): string {
+  return Buffer.from(hkdfSync("sha256", saltOf(token), "", "node-server link seal", 12)).toString(
+    "base64url",
+  );
 }

@@ -3,8 +3,9 @@ import { authorise, inBucket, mayActFor, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { folderPath, type TreePath, treePath, treeRoot, withAncestors } from "../buckets/path.ts";
 import type { FileReader } from "../buckets/ports.ts";
+import type { Bucket } from "../buckets/record.ts";
 import { addressOf } from "../links/link-code.ts";
-import { maxLinkSeconds } from "../links/links.ts";
+import { maxLinkSeconds, maxUnlistedSeconds } from "../links/links.ts";
 import { method } from "./declare.ts";
 
 const name = z.string().describe("the bucket");
@@ -21,7 +22,7 @@ const maxNoteChars = 500;
 /** `links` are the methods about signed links: addresses that open one file, or take files into one folder, without a token. */
 export const links = {
   "static-bucket-file_link": method({
-    doc: "Makes a signed link: anyone with the address can read one file without a token. With `upload` the link accepts new files into one folder. With `zip` it sends a folder, or the `paths` in it, as a ZIP archive that is made while it is sent. The link ends at `expires` (Unix milliseconds), or when all links of the bucket are revoked. It also ends when the token of this call ends, gets another secret or password, or loses the permission. A link with `max_downloads`, `password`, `note` or `paths` has an `id`, with which it can be revoked alone.",
+    doc: "Makes a signed link: anyone with the address can read one file without a token. With `upload` the link accepts new files into one folder. With `zip` it sends a folder, or the `paths` in it, as a ZIP archive that is made while it is sent. The link ends at `expires` (Unix milliseconds), or when it is revoked by its `id`. It also ends when the token of this call ends, gets another secret or password, or loses the permission. `host` is the bucket's first host name, if it has one: the address works there and at the server's own. Everybody can read the files of a public bucket, so a link to one with a password or a limit is refused (`public_bucket`); `public_address` is where they can.",
     need: ({ name, upload, zip }) => {
       if (zip) return inBucket(name, "static_bucket_file.read", "static_bucket_file.list");
       return inBucket(name, upload ? "static_bucket_file.write" : "static_bucket_file.read");
@@ -75,15 +76,29 @@ export const links = {
         .describe(
           "with `zip`: the files and folders to send, relative to the folder, at most 64 KiB in all; default: the whole folder",
         ),
+      listed: z
+        .boolean()
+        .nullish()
+        .describe(
+          "false: a link for a program that uses it at once. `static-bucket_links` leaves it out, and it is valid for at most a day",
+        ),
     },
-    logged: ["name", "path", "expires_in", "max_downloads", "upload", "zip"],
-    result: z.object({ address: z.string(), expires: z.int(), id: z.string().optional() }),
+    logged: ["name", "path", "expires_in", "max_downloads", "upload", "zip", "listed"],
+    result: z.object({
+      address: z.string(),
+      expires: z.int(),
+      id: z.string().optional(),
+      host: z.string().optional(),
+      public_address: z.string().optional(),
+    }),
     fails: ["InvalidInput", "NotFound", "IoError"],
     example: {
       params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt", expires_in: 3600 },
       result: {
-        address: "/node/link/AQAAAAAAAWoaK4CqJ3c1VvPj0xLq8nZbYg9R/site/hello.txt",
+        address: "/node/link/AQABAAAAAWoaK4D4r1kQm2vXc0ZtB9eqJ3c1VvPj0xLq8nZbYg9R/site/hello.txt",
         expires: 1794700000000,
+        id: "-K9ZEJtr13NGbQfX",
+        public_address: "/node/static/site/hello.txt",
       },
     },
     run: async (
@@ -95,24 +110,36 @@ export const links = {
       const linkKind = kindOf({ upload, zip, paths });
       const target = linkKind === "download" ? await fileIn(reader, path) : await folderIn(reader, path);
       const selected = linkKind === "zip" ? await selectionIn(reader, target, paths) : undefined;
+      const isListed = given.listed ?? true;
+      const terms = { maxUses: given.max_downloads ?? undefined, password: password ?? undefined };
+      const publicAddress = publicAddressOf(bucket, target);
+      if (publicAddress !== undefined && linkKind !== "upload") assertProtects(publicAddress, terms);
+      const longest = isListed ? maxLinkSeconds : maxUnlistedSeconds;
       const { code, expires, id } = await links.make(
         caller,
         { kind: linkKind, bucket, path: target, paths: selected },
         {
-          expiresInSeconds: given.expires_in ?? defaultSeconds,
-          maxUses: given.max_downloads ?? undefined,
-          password: password ?? undefined,
+          ...terms,
+          expiresInSeconds: Math.min(given.expires_in ?? defaultSeconds, longest),
           note: given.note ?? undefined,
+          isListed,
         },
       );
       const link = id === undefined ? {} : { link: id };
       audit("link.made", { bucket: name, path: target, kind: linkKind, expires, ...link });
       const address = addressOf({ code, kind: linkKind, bucket: name, path: target });
-      return { address, expires, ...(id === undefined ? {} : { id }) };
+      const [host] = bucket.hosts;
+      return {
+        address,
+        expires,
+        ...(id === undefined ? {} : { id }),
+        ...(host === undefined ? {} : { host }),
+        ...(publicAddress === undefined ? {} : { public_address: publicAddress }),
+      };
     },
   }),
   "static-bucket_links": method({
-    doc: "Lists the unexpired links of a bucket that have a limit, a password, a note or selected `paths`, newest first. Other links are not stored and cannot be listed. `selected` is the number of selected paths, `by` the key of the token that made the link. Times are Unix milliseconds.",
+    doc: "Lists the unexpired links of a bucket, newest first. A link is `used_up` after its last download, and `ended` if its token was deleted, has got another secret or password, or lost the permission. `downloads` counts how often it was used, `selected` is the number of selected paths, `by` the key of the token that made the link. Times are Unix milliseconds. Links that were made with `listed: false`, or by an older version without a limit, a password or a note, are not listed.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name },
@@ -127,18 +154,20 @@ export const links = {
           by: z.string(),
           created: z.int(),
           expires: z.int(),
+          state: z.enum(["valid", "used_up", "ended"]),
           password: z.boolean(),
           note: z.string().optional(),
           max_downloads: z.int().optional(),
-          downloads: z.int().optional(),
+          downloads: z.int(),
         })
         .meta({ id: "StoredLink" }),
     ),
     fails: ["NotFound"],
     example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: [] },
     run: async ({ buckets, links }, { name }) => {
-      const { id } = await buckets.require(name);
-      const stored = [...(await links.list(id))].sort(([, one], [, other]) => other.created - one.created);
+      const stored = [...(await links.list(await buckets.require(name)))].sort(
+        ([, one], [, other]) => other.created - one.created,
+      );
       return stored.map(([id, { password, max, used, paths, ...link }]) => ({
         id,
         kind: link.kind,
@@ -147,14 +176,16 @@ export const links = {
         by: link.by,
         created: link.created,
         expires: link.expires,
+        state: link.state,
         password: password !== undefined,
         ...(link.note === undefined ? {} : { note: link.note }),
-        ...(max === undefined ? {} : { max_downloads: max, downloads: used }),
+        ...(max === undefined ? {} : { max_downloads: max }),
+        downloads: used,
       }));
     },
   }),
   "static-bucket_unlink": method({
-    doc: "Revokes one stored link of a bucket, or without `id` all its links, including links that are not stored. A token may revoke a link that it made. Links of other tokens, and all links together, need `StaticBucket::Write`.",
+    doc: "Revokes one link of a bucket, or without `id` all its links, including those that are not listed. A token may revoke a link that it made. Links of other tokens, and all links together, need `StaticBucket::Write`.",
     need: ({ name, id }) => inBucket(name, id == null ? "static_bucket.write" : "static_bucket_file.read"),
     effect: "destroys",
     warning: "Revoked links no longer work.",
@@ -164,14 +195,15 @@ export const links = {
     fails: ["NotFound"],
     example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: { success: true } },
     run: async ({ buckets, links, caller, audit }, { name, id }) => {
-      const { id: bucketId } = await buckets.require(name);
+      const bucket = await buckets.require(name);
+      const bucketId = bucket.id;
       if (id == null) await links.revokeAll(bucketId);
       else {
-        const found = (await links.list(bucketId)).get(id);
+        const found = (await links.list(bucket)).get(id);
         if (found !== undefined && !mayActFor(caller, found.by))
           authorise(caller, inBucket(name, "static_bucket.write"));
         if (found === undefined || !(await links.revoke({ bucketId, id })))
-          throw new Fault("NotFound", `the bucket ${name} has no stored link of this id`, { field: "id" });
+          throw new Fault("NotFound", `the bucket ${name} has no listed link of this id`, { field: "id" });
       }
       audit("link.revoked", { bucket: name, ...(id == null ? {} : { link: id }) });
       return { success: true as const };
@@ -193,6 +225,27 @@ export const links = {
     },
   }),
 };
+
+/** Where everybody can read a file, or the files of a folder, without a link; undefined in a private bucket. */
+function publicAddressOf(bucket: Bucket, path: TreePath): string | undefined {
+  if (!bucket.public) return undefined;
+  return `/node/static/${[bucket.name, ...(path === treeRoot ? [] : path.split("/"))].map(encodeURIComponent).join("/")}`;
+}
+
+/** Refuses a password or a limit that would protect nothing. */
+function assertProtects(
+  address: string,
+  { password, maxUses }: { readonly password: string | undefined; readonly maxUses: number | undefined },
+): void {
+  const field = password !== undefined ? "password" : maxUses !== undefined ? "max_downloads" : undefined;
+  if (field === undefined) return;
+  const term = field === "password" ? "a password" : "a limit";
+  throw new Fault(
+    "InvalidInput",
+    `${term} protects nothing here, because the bucket is public and everybody can read ${address}; make the bucket private, or make the link without ${term}`,
+    { field, reason: "public_bucket", address },
+  );
+}
 
 async function fileIn(reader: FileReader, path: string): Promise<TreePath> {
   const entry = await reader.find(treePath(path));

@@ -36,9 +36,13 @@ story(
     const box = (await does("link", "site/in/", "--upload")).trim();
     expect(await put(new URL(box).pathname, "new.txt", "new")).toBe(201);
 
-    expect(await does("links", "site")).toMatch(
-      new RegExp(`^${locked.id}\\tdownload\\tdocs/år 1\\.txt\\t1 of 2\\tyes\\t\\S+\\t\\S+Z\\n$`),
+    const listed = await does("links", "site");
+    const ends = "\\S+\\t\\S+Z\n";
+    expect(listed).toMatch(new RegExp(`upload\\tin/\\tvalid\\t1\\tno\\t${ends}`));
+    expect(listed).toMatch(
+      new RegExp(`${locked.id}\\tdownload\\tdocs/år 1\\.txt\\tvalid\\t1 of 2\\tyes\\t${ends}`),
     );
+    expect(listed).toMatch(new RegExp(`download\\tdocs/år 1\\.txt\\tvalid\\t1\\tno\\t${ends}`));
     await does("links", "site", "--revoke", locked.id ?? "");
     expect((await fetch(locked.url)).status).toBe(410);
     expect((await fetch(url)).status).toBe(200);
@@ -100,3 +104,19 @@ story("a link that works on this machine only is printed with a note", async () 
   const atHost = await user.run(link, { env });
   expect([atHost.code, atHost.stderr]).toEqual([0, expect.not.stringContaining("note:")]);
 });
+
+story(
+  "a link into a public bucket is printed with the address at which everybody can read the file",
+  async () => {
+    await using node = await testNode();
+    await using user = await User.open();
+    await linkSite(node, { "a.txt": "text" });
+    const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
+    await user.does(["buckets", "update", "site", "--public"], { env });
+    const made = await user.run(["link", "site/a.txt"], { env });
+    const note = `note: everybody can read the file at ${node.url}/node/static/site/a.txt, because the bucket is public`;
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining(note)]);
+    const limited = await user.run(["link", "site/a.txt", "--max-downloads", "1", "--json"], { env });
+    expect([limited.code, errorOf(limited)]).toMatchObject([1, { reason: "public_bucket" }]);
+  },
+);

@@ -72,11 +72,11 @@ inBrowser("a right click on a result has the actions of the list, which act on t
     "Show in folder",
     "Download",
     "Copy URL",
+    "Share link…",
     "Rename",
     "Move to…",
     "Copy to…",
     "Duplicate",
-    "Share link…",
     "Older versions",
     "Delete",
   ]);

@@ -11,11 +11,11 @@ inBrowser("job: share a file of a private bucket by a link that ends", async () 
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
   const hand = new Hand(page);
-  await hand.rightClick(page.getByRole("grid", { name: "Files" }).getByText("offer.pdf"));
+  await hand.click(page.getByRole("button", { name: "Actions for offer.pdf" }));
   await hand.click(page.getByRole("menuitem", { name: /link/ }));
-  await hand.click(page.getByRole("button", { name: "Create link" }));
-  const link = await copiedBy(page, () => hand.click(page.getByRole("button", { name: "Copy link" })));
-  expect(hand.effort()).toEqual({ clicks: 4 });
+  const create = page.getByRole("button", { name: "Create and copy link" });
+  const link = await copiedBy(page, () => hand.click(create));
+  expect(hand.effort()).toEqual({ clicks: 3 });
   expect(await (await fetch(link)).text()).toBe("the offer");
   expect((await fetch(`${node.url}/node/static/site/offer.pdf`)).status).toBe(401);
 });

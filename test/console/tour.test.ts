@@ -125,8 +125,8 @@ async function furnish(server: Server, token: string): Promise<void> {
     await deploy(server, token, note, text);
   await call("static-bucket-file_delete", { name: "site", path: "prices.csv" });
   const link = { name: "site", path: "cover.svg", expires_in: 7 * 86_400 };
-  await call("static-bucket-file_link", { ...link, max_downloads: 3 });
-  await call("static-bucket-file_link", { ...link, path: "README.md", password: "open sesame" });
+  await call("static-bucket-file_link", link);
+  await call("static-bucket-file_link", { ...link, path: "", upload: true, password: "open sesame" });
   const four = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
   for (const [name, bucket] of [
     ["laptop of Ada", "site"],

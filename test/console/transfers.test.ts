@@ -174,11 +174,11 @@ inBrowser("the menu of a row has what can be done with it, by mouse and by key",
     "Open",
     "Download",
     "Copy URL",
+    "Share link…",
     "Rename",
     "Move to…",
     "Copy to…",
     "Duplicate",
-    "Share link…",
     "Older versions",
     "Delete",
   ]);
@@ -211,9 +211,9 @@ inBrowser("a file of a folder is shared where it is, without a question about wh
   const form = page.getByRole("dialog", { name: "Link to c.txt" });
   await form.waitFor();
   expect(await form.getByRole("radio").count()).toBe(0);
-  await form.getByRole("button", { name: "Create link" }).click();
-  const made = page.getByRole("dialog", { name: "Link created" });
-  const address = await copiedBy(page, () => made.getByRole("button", { name: "Copy link" }).click());
+  const create = form.getByRole("button", { name: "Create and copy link" });
+  const address = await copiedBy(page, () => create.click());
+  const made = page.getByRole("dialog", { name: "Link copied" });
   expect(await (await fetch(address)).text()).toBe("shared");
   await made.locator("footer").getByRole("button", { name: "Close" }).click();
   await made.waitFor({ state: "detached" });

@@ -76,6 +76,10 @@ export const views: readonly View[] = [
       rename: (page, t) => atFiles(page, t, "F2"),
       delete: (page, t) => atFiles(page, t, "Delete"),
       preview: (page) => page.locator(".files-row a").last().click(),
+      share: async (page, t) => {
+        await page.locator(".files-row a").last().click({ button: "right" });
+        await page.getByRole("menuitem", { name: t.files.shareLink }).click();
+      },
       "menu of a file": (page) => page.locator(".files-row a").last().click({ button: "right" }),
       "move to": async (page, t) => {
         await page.locator(".files-row a").last().click({ button: "right" });
@@ -229,7 +233,7 @@ export async function livelyNode(): Promise<TestNode> {
     },
   );
   await node.newToken([], { name: "old", timestamp_to: Date.now() - 1000 });
-  const link = { token, name: "site", path: "index.html", expires_in: 3600, max_downloads: 3 };
+  const link = { token, name: "site", path: "index.html", expires_in: 3600 };
   await node.call("static-bucket-file_link", link);
   return node;
 }

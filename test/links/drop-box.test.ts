@@ -10,7 +10,7 @@ eachStore("a drop box takes new files into one folder, replaces none and shows n
   await using node = await sharedNode(options);
   const { make, ask, put, stored } = await linkSite(node, { "in/old.txt": "old", "index.html": "page" });
   const { address } = await make("in", { upload: true });
-  expect(address.replace(/^\/node\/link\/[\w-]{36}/, "")).toBe(`/${node.bucket}/in/`);
+  expect(address.replace(/^\/node\/link\/[\w-]{52}/, "")).toBe(`/${node.bucket}/in/`);
   const page = await ask(address);
   const html = await page.text();
   expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);

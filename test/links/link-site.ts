@@ -6,6 +6,8 @@ export interface Made {
   readonly address: string;
   readonly expires: number;
   readonly id?: string;
+  readonly host?: string;
+  readonly public_address?: string;
 }
 
 export const notValid = "404 Not Found: this link is not valid, or its target is gone.\n";

@@ -25,11 +25,6 @@ export async function addressOfBucket(client: NodeServerClient, name: string): P
   return bucketAddress(client, (await readIfAllowed(client, name)) ?? { name, is_http_root: false });
 }
 
-/** `hostsOf` returns the host names of a bucket; none if the token may not read its record. */
-export async function hostsOf(client: NodeServerClient, name: string): Promise<readonly string[]> {
-  return (await readIfAllowed(client, name))?.hosts ?? [];
-}
-
 async function readIfAllowed(client: NodeServerClient, name: string): Promise<Bucket | null> {
   try {
     return await client.call("static-bucket_read", { name });

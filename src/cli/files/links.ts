@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { visible } from "../../base/visible-text.ts";
 import { bounds, type NodeServerClient } from "../../client/index.ts";
-import { addressAtHost, hostsOf } from "../buckets/bucket-address.ts";
+import { addressAtHost } from "../buckets/bucket-address.ts";
 import { command } from "../command.ts";
 import { WrongUsage } from "../errors.ts";
 import { parseCount, parseDuration, remoteJson, yes } from "../options.ts";
@@ -43,7 +43,7 @@ another secret or password, or loses the permission. \`node-server links BUCKET 
       upload: options.upload,
       zip: options.zip,
     });
-    const [host] = await hostsOf(client, name);
+    const { host, public_address: publicAddress } = made;
     const url = addressFor(client, host, made.address);
     const json = { ...made, url };
     if (options.json) return { json };
@@ -51,8 +51,12 @@ another secret or password, or loses the permission. \`node-server links BUCKET 
       ctx.say(
         "note: this address works on this machine only; log in with the server's public name to make links for others",
       );
-    const stored = made.id === undefined ? "" : `; \`node-server links ${name} --revoke ${made.id}\` ends it`;
-    ctx.say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
+    if (publicAddress !== undefined)
+      ctx.say(
+        `note: ${publicNote(options)} at ${webAddress(client.url, publicAddress)}, because the bucket is public`,
+      );
+    const revoke = made.id === undefined ? "" : `; \`node-server links ${name} --revoke ${made.id}\` ends it`;
+    ctx.say(`It ends ${minuteText(made.expires)} UTC${revoke}.`);
     return { json, text: `${url}\n` };
   },
 });
@@ -63,7 +67,13 @@ function parseExpiry(text: string): number {
   throw new InvalidArgumentError(`a link is valid for at most ${bounds.maxLinkSeconds / 86_400}d.`);
 }
 
-/** The address to send to people: at the bucket's own host name if it has one and the token may know it. */
+/** What everybody can do without the link. */
+function publicNote({ upload, zip }: { readonly upload?: boolean; readonly zip?: boolean }): string {
+  if (upload) return "everybody can read the uploaded files";
+  return zip ? "everybody can read the files of the folder" : "everybody can read the file";
+}
+
+/** The address to send to people: at the bucket's own host name if it has one. */
 function addressFor({ url }: NodeServerClient, host: string | undefined, address: string): string {
   return host === undefined ? webAddress(url, address) : addressAtHost(url, host, address);
 }
@@ -71,7 +81,7 @@ function addressFor({ url }: NodeServerClient, host: string | undefined, address
 /** Lists the stored links of a bucket, or revokes one or all. */
 export const links = command({
   name: "links <bucket>",
-  summary: "list the links of a bucket that have a limit, a password or a note, or revoke links",
+  summary: "list the links of a bucket, or revoke one or all",
   needs: ["static-bucket_links"],
   options: [
     ...remoteJson,
@@ -79,7 +89,10 @@ export const links = command({
     ["--all", "revoke all links of the bucket, including unlisted ones"],
     yes,
   ],
-  notes: "\nOther links are not stored: they cannot be listed, or revoked one by one.",
+  notes: `
+A link is "used_up" after its last download, and "ended" if the token that made it was deleted, has got another secret
+or password, or lost the permission. Links of older versions without a limit, a password or a note are not listed:
+only --all ends them.`,
   async run({ bucket: name, ...options }, ctx) {
     const { revoke: id, all } = options;
     if (id !== undefined && all) throw new WrongUsage("give --revoke ID or --all, not both");
@@ -94,16 +107,19 @@ export const links = command({
     return {
       json: stored,
       table: {
-        head: ["ID", "KIND", "PATH", "USED", "PASSWORD", "MADE BY", "ENDS"],
-        rows: stored.map(({ id, kind, path, by, expires, password, max_downloads: max, downloads }) => [
-          id,
-          kind,
-          kind !== "download" ? `${path}/` : path,
-          max === undefined ? "-" : `${downloads ?? 0} of ${max}`,
-          password ? "yes" : "no",
-          by,
-          secondText(expires),
-        ]),
+        head: ["ID", "KIND", "PATH", "STATE", "USED", "PASSWORD", "MADE BY", "ENDS"],
+        rows: stored.map(
+          ({ id, kind, path, state, by, expires, password, max_downloads: max, downloads }) => [
+            id,
+            kind,
+            kind !== "download" ? `${path}/` : path,
+            state,
+            max === undefined ? String(downloads) : `${downloads} of ${max}`,
+            password ? "yes" : "no",
+            by,
+            secondText(expires),
+          ],
+        ),
       },
     };
   },

@@ -191,7 +191,7 @@ export class BucketReader implements FileSource {
   }
 
   async #openByLink(path: string, { signal }: NonNullable<ReadOptions>): Promise<Response> {
-    const params = { name: this.#bucket, path, expires_in: linkSeconds };
+    const params = { name: this.#bucket, path, expires_in: linkSeconds, listed: false };
     const { address } = await this.#client.call("static-bucket-file_link", params, { signal });
     const url = this.#client.url + address;
     const response = await fetchOf(this.#client)(url, signal === undefined ? {} : { signal }).catch(

@@ -13,10 +13,7 @@ export function linksNamespace(bucketId: number): string {
   return linksPrefix + bucketId;
 }
 
-/**
- * StoredLink is the row of a link that is counted, has a password or a note, or is of selected paths. Other links are not stored. Times are
- * Unix milliseconds.
- */
+/** StoredLink is the row of a link. Times are Unix milliseconds. */
 export interface StoredLink {
   readonly kind: "download" | "upload" | "zip";
   /** Of a selection the folder that contains all of it. */
@@ -36,6 +33,10 @@ export interface StoredLink {
   /** How often it can be used; without it, always. */
   readonly max?: number;
   readonly used: number;
+  /** Names the secret and the password that its token had; undefined in rows that an older version wrote. */
+  readonly seal?: string;
+  /** A program has made it for itself. */
+  readonly isUnlisted?: true;
 }
 
 /** LinkToken is what a link depends on of the token that made it. */
@@ -176,6 +177,12 @@ export class LinkRows {
     const { jsonInteger, addToJson } = this.#dialect;
     const isUsed = sql<SqlBool>`key = ${id} and ${jsonInteger("value", "used")} > 0`;
     await this.#links.of(bucketId).patch(addToJson("value", "used", -1), isUsed);
+  }
+
+  /** Counts uses of a link that has no limit. */
+  async addUses({ bucketId, id }: LinkName, uses: number): Promise<void> {
+    const isLinkOfId = sql<SqlBool>`key = ${id}`;
+    await this.#links.of(bucketId).patch(this.#dialect.addToJson("value", "used", uses), isLinkOfId);
   }
 
   /** Removes a stored link; false if there is none. */

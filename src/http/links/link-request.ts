@@ -68,7 +68,9 @@ export async function download(linked: LinkRequest): Promise<Response | undefine
   if (found === undefined || "kind" in found) return undefined;
   const validators = toValidators(found.stats);
   const isSent = needsContent(request, validators) && !isRangeMissing(request, validators, found.stats.size);
-  if (isSent) await count(linked, found);
+  // Without a limit a use is what begins at the first byte: players read a video in many parts.
+  const isUse = isSent && (link.isCounted || beginsAtFirstByte(request));
+  if (isUse) await count(linked, found);
   // Before the file is closed.
   const { "cache-control": _, expires: __, ...given } = headersOverHttp(found.stats, mediaTypeOf(path).value);
   const plain = await plainVariant(found, path, request);
@@ -78,9 +80,13 @@ export async function download(linked: LinkRequest): Promise<Response | undefine
   // The answer to a form cannot be loaded again, so it is saved.
   if (request.method === "POST")
     response.headers.set("content-disposition", attachmentOf(splitPath(path).name));
-  if (isSent && link.name !== undefined)
+  if (isUse && link.name !== undefined)
     audit("link.used", { bucket: bucket.name, path, kind: "download", link: link.name.id });
   return response;
+}
+
+function beginsAtFirstByte({ headers }: Request): boolean {
+  return /^bytes=0-/.test(headers.get("range") ?? "bytes=0-");
 }
 
 /** Counts the download before anything is sent. */

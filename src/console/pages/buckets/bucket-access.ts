@@ -131,7 +131,7 @@ function overRpc(
     },
     async readStart(path, maxBytes, signal) {
       // The call above answers with the whole file, and only with one that is small enough.
-      const link = { name, path, expires_in: startSeconds };
+      const link = { name, path, expires_in: startSeconds, listed: false };
       const { address } = await client.call("static-bucket-file_link", link, { signal });
       const headers = { range: `bytes=0-${maxBytes - 1}` };
       const response = await fetch(serverUrl + address, { headers, credentials: "omit", signal });

@@ -113,11 +113,11 @@ function Tab({ tab, openBucket, onChange, onTotals }: TabProps) {
   const { name, bucket } = openBucket;
   switch (tab) {
     case "files":
-      return <FilesTab openBucket={openBucket} onTotals={onTotals} />;
+      return <FilesTab openBucket={openBucket} onChange={onChange} onTotals={onTotals} />;
     case "deploys":
       return <DeploysTab name={name} />;
     case "links":
-      return <LinksTab name={name} />;
+      return <LinksTab openBucket={openBucket} onChange={onChange} />;
     case "trash":
       return <TrashTab name={name} />;
     case "settings":
@@ -125,7 +125,7 @@ function Tab({ tab, openBucket, onChange, onTotals }: TabProps) {
   }
 }
 
-function FilesTab({ openBucket, onTotals }: Pick<TabProps, "openBucket" | "onTotals">) {
+function FilesTab({ openBucket, onChange, onTotals }: Omit<TabProps, "tab">) {
   const view = currentView();
   const { rights } = useSession();
   const { name, site, access } = openBucket;
@@ -142,6 +142,7 @@ function FilesTab({ openBucket, onTotals }: Pick<TabProps, "openBucket" | "onTot
       openBucket={openBucket}
       view={view}
       changes={changes}
+      onBucketChange={onChange}
       onTotals={onTotals}
     />
   );

@@ -50,6 +50,7 @@ import {
   type FolderView,
   furtherItems,
   linkToPath,
+  shareItem,
   startDrag,
   updateView,
   urlOf,
@@ -68,12 +69,14 @@ interface FolderProps {
   readonly view: FolderView;
   /** Grows when somebody has changed something in the folder. */
   readonly changes: number;
+  /** Called when the record of the bucket has changed. */
+  readonly onBucketChange: () => void;
   /** Called with what the folder contains, and with undefined while that is not known. */
   readonly onTotals: (totals: Totals | undefined) => void;
 }
 
 /** File list of one folder, with its toolbar, dialogs and preview. */
-export function Folder({ openBucket, view, changes, onTotals }: FolderProps) {
+export function Folder({ openBucket, view, changes, onBucketChange, onTotals }: FolderProps) {
   const session = useSession();
   const { name: bucket, access } = openBucket;
   const { path, file, entry, filter, everywhere, sort, down } = view;
@@ -266,10 +269,11 @@ export function Folder({ openBucket, view, changes, onTotals }: FolderProps) {
       )}
       {dialog?.name === "share" && one !== undefined && (
         <MakeLink
-          name={bucket}
+          openBucket={openBucket}
           kinds={linkKindsTo(session.rights, bucket, one)}
           path={join(base, one.name)}
           onClose={close}
+          onBucketChange={onBucketChange}
         />
       )}
       {dialog?.name === "transfer" && (
@@ -307,6 +311,7 @@ export function Folder({ openBucket, view, changes, onTotals }: FolderProps) {
           onStep={(name) => updateView({ file: name })}
           onClose={closeFile}
           onChanged={reload}
+          onBucketChange={onBucketChange}
         />
       )}
     </>
@@ -459,6 +464,7 @@ function SelectionBar(props: SelectionBarProps) {
   const size = chosen.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
   const filesOnly = chosen.every(({ folder }) => !folder);
   const further = furtherItems(session, openBucket, { folder: path, entries: chosen }, actions);
+  const share = shareItem(session, openBucket, chosen, actions);
   useLayoutEffect(() => {
     coverOfSearch.current = onClear;
     return () => {
@@ -474,6 +480,11 @@ function SelectionBar(props: SelectionBarProps) {
       <DownloadButton openBucket={openBucket} folder={path} entries={chosen} isWholeFolder={isWholeFolder} />
       {alone !== undefined && mayCopyUrl(openBucket) && (
         <CopyButton label={t.frame.copyUrl} text={urlOf(openBucket, path, alone)} />
+      )}
+      {share !== undefined && (
+        <Button icon="share" title={share.label} onClick={share.onSelect}>
+          {t.files.share}
+        </Button>
       )}
       {access.files !== undefined && (
         <>

@@ -26,6 +26,7 @@ import {
   type EntryContext,
   type EntryProps,
   entryEvents,
+  focusList,
   keepScroll,
   savedScroll,
   toggle,
@@ -254,7 +255,33 @@ function FileRow(props: EntryProps) {
       <span {...asCell} class="files-changed" title={changed === undefined ? "" : time(changed)}>
         {changed === undefined ? "" : ago(changed)}
       </span>
+      <span {...asCell} class="files-more">
+        <EntryMenuButton {...props} />
+      </span>
     </div>
+  );
+}
+
+/** "⋯" button with the menu of an entry, for pointers; the list has a key for it. */
+function EntryMenuButton({ entry, onMenu }: EntryProps) {
+  const label = t.files.actionsFor(visibleText(entry.name));
+  return (
+    <button
+      type="button"
+      class="button quiet icon-only"
+      tabIndex={-1}
+      aria-haspopup="menu"
+      aria-label={label}
+      title={label}
+      onClick={({ currentTarget }: MouseEvent) => {
+        if (!(currentTarget instanceof Element)) return;
+        focusList(currentTarget);
+        const { left, bottom } = currentTarget.getBoundingClientRect();
+        onMenu(entry, { x: left, y: bottom });
+      }}
+    >
+      <span class="dots" aria-hidden="true" />
+    </button>
   );
 }
 
@@ -307,6 +334,7 @@ function FileTile(props: EntryProps & { readonly column: number }) {
       <small class="muted">
         {isUnsaved(entry) ? t.files.unsavedBadge : size === undefined ? "" : bytes(size)}
       </small>
+      <EntryMenuButton {...props} />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import {
   changeMany,
   type ManyDone,
@@ -9,24 +9,18 @@ import { listed } from "../../../format.ts";
 import { useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { useLoad } from "../../../ui/call.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
-import { FieldError, Form, Submit, TextField } from "../../../ui/form.tsx";
-import { Icon } from "../../../ui/icons.tsx";
-import { VirtualRows } from "../../../ui/list.tsx";
-import { explain, Problem } from "../../../ui/problem.tsx";
+import { explain } from "../../../ui/problem.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
-import { join, nameOf, nameProblem, parentOf, sameName, splitPath } from "../path.ts";
+import { join, nameOf } from "../path.ts";
+import { PathPicker } from "../path-picker.tsx";
 import { runChange } from "./changes.tsx";
 import { Failures, NameList } from "./dialogs.tsx";
 import {
   conflictsOf,
-  entryForKey,
   type OnConflict,
   type Step,
-  sorted,
   stepsOf,
   type Transfer,
   transferProblem,
@@ -118,7 +112,7 @@ export function TransferDialog(props: TransferDialogProps) {
       title={kind === "move" ? t.files.moveItems(what) : t.files.copyItems(what)}
       onClose={close}
     >
-      {isPicking && <FolderPicker openBucket={openBucket} path={into} onPath={setInto} />}
+      {isPicking && <PathPicker makesFolders openBucket={openBucket} path={into} onPath={setInto} />}
       {isPicking && problem !== undefined && (
         <p class="muted" role="status">
           {visibleText(problem)}
@@ -206,191 +200,4 @@ async function moveBack(client: NodeServerClient, name: string, moved: readonly 
   });
   if (failures !== undefined && failures.length > 0)
     throw new Error(t.files.notMovedBack(listed(failures.slice(0, 5))));
-}
-
-const rowHeight = 36;
-
-interface FolderPickerProps {
-  readonly openBucket: OpenBucket;
-  /** The open folder, which is the chosen one. */
-  readonly path: string;
-  readonly onPath: (path: string) => void;
-}
-
-/** Shows the folders in a folder, opens them, and makes new ones. */
-function FolderPicker({ openBucket, path, onPath }: FolderPickerProps) {
-  const { name: bucket, access } = openBucket;
-  const box = useRef<HTMLElement>(null);
-  const id = useId();
-  const [isNaming, setNaming] = useState(false);
-  // Entries with the folder that they are in: while another one is loaded, the previous ones stay.
-  const { value, error, reload } = useLoad(
-    async (signal) => ({
-      path,
-      entries: sorted(await access.list(path, signal), { sort: "name", down: false }),
-    }),
-    [access, path],
-  );
-  const folders = (value?.entries ?? []).filter(({ folder }) => folder);
-  const [active, setActive] = useState(0);
-  const cameFrom = useRef("");
-  // Before the next paint: later it would undo a key that was pressed since.
-  useLayoutEffect(() => {
-    // After a step up the cursor is on the folder that was left.
-    setActive(
-      Math.max(
-        folders.findIndex(({ name }) => name === cameFrom.current),
-        0,
-      ),
-    );
-    cameFrom.current = "";
-  }, [value]);
-  useEffect(() => scrollToRow(box.current, active), [active]);
-  const open = (at: number) => {
-    const folder = folders[at];
-    if (folder !== undefined && value !== undefined) onPath(join(value.path, folder.name));
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const { key } = event;
-    const next = entryForKey(key, active, { count: folders.length, page: 5 });
-    if (next !== undefined) setActive(next);
-    else if (key === "Enter" || key === "ArrowRight") open(active);
-    else if ((key === "Backspace" || key === "ArrowLeft") && path !== "") {
-      cameFrom.current = nameOf(path);
-      onPath(parentOf(path));
-    } else return;
-    event.preventDefault();
-  };
-  return (
-    <>
-      <Destination bucket={bucket} path={path} onPath={onPath} />
-      <div class="picker">
-        <VirtualRows
-          label={t.files.foldersIn(visibleText(join(bucket, path)))}
-          class="picker-rows"
-          role="presentation"
-          scroller={box}
-          count={folders.length}
-          rowHeight={rowHeight}
-          box={{
-            role: "listbox",
-            "data-initial-focus": true,
-            ...(folders.length === 0 ? {} : { "aria-activedescendant": `${id}-${active}` }),
-            onKeyDown,
-          }}
-          row={(at) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keyboard.
-            // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus.
-            <div
-              key={folders[at]?.name}
-              id={`${id}-${at}`}
-              role="option"
-              aria-selected={at === active}
-              class="picker-row"
-              onClick={() => open(at)}
-            >
-              <Icon name="folder" />
-              <FileName name={folders[at]?.name ?? ""} />
-              <Icon name="next" />
-            </div>
-          )}
-        />
-        {value !== undefined && folders.length === 0 && <p class="muted">{t.files.noFolders}</p>}
-        {error !== undefined && <Problem error={error} retry={reload} />}
-      </div>
-      {isNaming ? (
-        <NewFolderForm
-          openBucket={openBucket}
-          path={path}
-          taken={(value?.entries ?? []).map(({ name }) => name)}
-          onClose={(made) => {
-            setNaming(false);
-            box.current?.focus();
-            if (made !== undefined) onPath(made);
-          }}
-        />
-      ) : (
-        <div>
-          <Button icon="newFolder" onClick={() => setNaming(true)}>
-            {t.files.newFolder}
-          </Button>
-        </div>
-      )}
-    </>
-  );
-}
-
-function scrollToRow(list: HTMLElement | null, row: number): void {
-  if (list === null) return;
-  const top = row * rowHeight;
-  list.scrollTop = Math.max(Math.min(list.scrollTop, top), top + rowHeight - list.clientHeight);
-}
-
-interface DestinationProps {
-  readonly bucket: string;
-  readonly path: string;
-  readonly onPath: (path: string) => void;
-}
-
-/** Whole path of the open folder. Each part opens the folder that it names. */
-function Destination({ bucket, path, onPath }: DestinationProps) {
-  const names = splitPath(path);
-  return (
-    <nav aria-label={t.files.destination} class="picker-path">
-      {[bucket, ...names].map((name, at) => (
-        <span key={join(...names.slice(0, at))}>
-          {at > 0 && (
-            <span aria-hidden="true" class="muted">
-              /
-            </span>
-          )}
-          <button
-            type="button"
-            class="button quiet"
-            aria-current={at === names.length ? "location" : undefined}
-            onClick={() => onPath(join(...names.slice(0, at)))}
-          >
-            <FileName name={name} />
-          </button>
-        </span>
-      ))}
-    </nav>
-  );
-}
-
-interface NewFolderFormProps {
-  readonly openBucket: OpenBucket;
-  readonly path: string;
-  readonly taken: readonly string[];
-  /** Called with the path of the new folder, or without one. */
-  readonly onClose: (made?: string) => void;
-}
-
-function NewFolderForm({ openBucket, path, taken, onClose }: NewFolderFormProps) {
-  const [name, setName] = useState("");
-  const input = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => input.current?.focus(), []);
-  const create = async () => {
-    const there = taken.some((other) => sameName(other, name));
-    const fault = nameProblem(name) ?? (there ? t.files.taken(visibleText(name)) : undefined);
-    if (fault !== undefined) throw new FieldError("name", fault);
-    try {
-      await openBucket.access.files?.makeFolder(join(path, name), { parents: false });
-    } catch (error) {
-      throw new FieldError("name", explain(error));
-    }
-    onClose(join(path, name));
-  };
-  return (
-    <Form class="picker-new" onSubmit={create} onEscape={() => onClose()}>
-      <TextField
-        label={t.files.newFolderName}
-        field="name"
-        inputRef={input}
-        value={name}
-        onChange={setName}
-      />
-      <Submit kind="plain">{t.frame.create}</Submit>
-    </Form>
-  );
 }

@@ -241,7 +241,7 @@ export function entryEvents(props: EntryProps): HTMLAttributes<HTMLDivElement> {
   const pick = (event: MouseEvent) => {
     if (event.detail <= 1) firstClicked.current = undefined;
     const clicked = event.target instanceof Element ? event.target : undefined;
-    if (clicked?.closest("input")) return;
+    if (clicked?.closest("input, button")) return;
     if (clicked?.closest("a")) {
       if (!hasModifier(event)) return;
       // Otherwise the browser would open the link in a new tab or window.
@@ -282,9 +282,13 @@ export function toggle(
   { entry: { name }, names, selection, select }: EntryProps,
   { shiftKey, currentTarget }: MouseEvent,
 ): void {
-  if (currentTarget instanceof Element)
-    currentTarget.closest<HTMLElement>("[role=grid]")?.focus({ preventScroll: true });
+  if (currentTarget instanceof Element) focusList(currentTarget);
   select(shiftKey ? rangeTo(selection, name, names) : toggled(selection, name));
+}
+
+/** Gives the list the focus when something in one of its entries was clicked, so that its keys work. */
+export function focusList(clicked: Element): void {
+  clicked.closest<HTMLElement>("[role=grid]")?.focus({ preventScroll: true });
 }
 
 /**
@@ -320,20 +324,30 @@ export function urlOf({ name, site }: OpenBucket, path: string, entry: Entry): s
   return `${publicUrl(serverUrl, { name, site, path: join(path, entry.name) })}${entry.folder ? "/" : ""}`;
 }
 
-/** Actions that have no button in the toolbar: copies, and a link for others. */
+/** Makes a link to one entry for others; undefined where that is not possible. */
+export function shareItem(
+  { rights }: Session,
+  { name }: OpenBucket,
+  entries: readonly Entry[],
+  { onShare }: EntryActions,
+): MenuItem | undefined {
+  const alone = entries.length === 1 ? entries[0] : undefined;
+  if (alone === undefined || linkKindsTo(rights, name, alone).length === 0) return undefined;
+  return { label: t.files.shareLink, icon: "share", onSelect: onShare };
+}
+
+/** Actions that have no button in the toolbar: copies, and older versions. */
 export function furtherItems(
   { rights }: Session,
   { name, access }: OpenBucket,
   { folder: path, entries }: { readonly folder: string; readonly entries: readonly Entry[] },
-  { onCopy, onDuplicate, onShare }: EntryActions,
+  { onCopy, onDuplicate }: EntryActions,
 ): MenuItem[] {
   const items: MenuItem[] = [];
   if (access.files !== undefined) items.push({ label: t.files.copyTo, icon: "copy", onSelect: onCopy });
   if (access.files !== undefined && onDuplicate !== undefined)
-    items.push({ label: t.files.duplicate, icon: "plus", onSelect: onDuplicate });
+    items.push({ label: t.files.duplicate, icon: "duplicate", onSelect: onDuplicate });
   const alone = entries.length === 1 ? entries[0] : undefined;
-  if (alone !== undefined && linkKindsTo(rights, name, alone).length > 0)
-    items.push({ label: t.files.shareLink, icon: "globe", onSelect: onShare });
   if (alone !== undefined && !alone.folder && rights.may("static-bucket-file_history", name))
     items.push({
       label: t.files.versions,
@@ -381,6 +395,8 @@ export function entryMenu(
         toast(t.frame.copied);
       },
     });
+  const share = shareItem(session, openBucket, chosen.entries, actions);
+  if (share !== undefined) items.push(share);
   const further = furtherItems(session, openBucket, chosen, actions);
   if (access.files === undefined) return [...items, ...further];
   if (alone !== undefined) items.push({ label: t.files.rename, icon: "edit", onSelect: actions.onRename });

@@ -7,10 +7,18 @@ import { Button } from "../../../ui/button.tsx";
 import { act, othersMs, useFollow, useLoad, WhenLoaded } from "../../../ui/call.tsx";
 import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
 import { FileName } from "../../../ui/file-name.tsx";
+import type { OpenBucket } from "../bucket-access.ts";
 import { linkKinds, MakeLink } from "./link-form.tsx";
 
+interface LinksTabProps {
+  readonly openBucket: OpenBucket;
+  /** Called when the record of the bucket has changed. */
+  readonly onChange: () => void;
+}
+
 /** Signed links of a bucket. */
-export function LinksTab({ name }: { readonly name: string }) {
+export function LinksTab({ openBucket, onChange }: LinksTabProps) {
+  const { name } = openBucket;
   const { client, rights } = useSession();
   const maySee = rights.may("static-bucket_links", name);
   const list = useLoad(
@@ -40,7 +48,7 @@ export function LinksTab({ name }: { readonly name: string }) {
         <div class="actions">
           {mayRevokeAll && <Button onClick={revokeAll}>{t.bucketTabs.revokeAll}</Button>}
           {kinds.length > 0 && (
-            <Button icon="link" kind="primary" onClick={() => setCreating(true)}>
+            <Button icon="share" kind="primary" onClick={() => setCreating(true)}>
               {t.bucketTabs.newLink}
             </Button>
           )}
@@ -56,7 +64,13 @@ export function LinksTab({ name }: { readonly name: string }) {
         }
       </WhenLoaded>
       {creating && (
-        <MakeLink name={name} kinds={kinds} onClose={() => setCreating(false)} onMade={list.reload} />
+        <MakeLink
+          openBucket={openBucket}
+          kinds={kinds}
+          onClose={() => setCreating(false)}
+          onMade={list.reload}
+          onBucketChange={onChange}
+        />
       )}
     </>
   );
@@ -112,8 +126,21 @@ function LinkTable({ name, links, mayRevokeAll, onChange }: LinkTableProps) {
       id: "uses",
       title: t.bucketTabs.uses,
       stacked: "label",
-      cell: ({ max_downloads: max, downloads = 0 }) =>
-        max === undefined ? t.bucketTabs.unlimited : t.bucketTabs.usesOf(number(downloads), number(max)),
+      cell: ({ max_downloads: max, downloads }) =>
+        max === undefined ? number(downloads) : t.bucketTabs.usesOf(number(downloads), number(max)),
+    },
+    {
+      id: "state",
+      title: t.bucketTabs.state,
+      stacked: "line",
+      cell: ({ state }) =>
+        state === "valid" ? (
+          <span class="badge good">{t.bucketTabs.linkValid}</span>
+        ) : (
+          <span class="badge warn" title={state === "ended" ? t.bucketTabs.linkEndedWhy : undefined}>
+            {state === "ended" ? t.bucketTabs.linkEnded : t.bucketTabs.linkUsedUp}
+          </span>
+        ),
     },
     {
       id: "by",

@@ -14,6 +14,7 @@ import { rich } from "../../../ui/rich.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import type { Entry } from "../files/model.ts";
+import { linkKindsTo, MakeLink } from "../links/link-form.tsx";
 import { join, nameOf, parentOf, publicUrl } from "../path.ts";
 import { kindOf } from "./model.ts";
 import { draftOf, dropDraft, TextView } from "./text-view.tsx";
@@ -31,11 +32,17 @@ interface PreviewProps {
   readonly onClose: () => void;
   /** Called when the file differs from its entry in the list. */
   readonly onChanged: () => void;
+  /** Called when the record of the bucket has changed. */
+  readonly onBucketChange: () => void;
 }
 
-/** Dialog that shows a file, with download and edit, and leads to its neighbours in the list. */
-export function Preview({ openBucket, path, entry, names, onStep, onClose, onChanged }: PreviewProps) {
+/** Dialog that shows a file, with download, share and edit, and leads to its neighbours in the list. */
+export function Preview(props: PreviewProps) {
+  const { openBucket, path, entry, names, onStep, onClose, onChanged, onBucketChange } = props;
   const { name, site, access } = openBucket;
+  const { rights } = useSession();
+  const [isSharing, setSharing] = useState(false);
+  const linkKinds = entry === undefined ? [] : linkKindsTo(rights, name, entry);
   const { files } = access;
   const close = async () => {
     const unsaved = draftOf(name, path) !== undefined;
@@ -70,6 +77,11 @@ export function Preview({ openBucket, path, entry, names, onStep, onClose, onCha
             {mayCopyUrl(openBucket) && (
               <CopyButton label={t.frame.copyUrl} text={publicUrl(serverUrl, { name, site, path })} />
             )}
+            {linkKinds.length > 0 && (
+              <Button icon="share" title={t.files.shareLink} onClick={() => setSharing(true)}>
+                {t.files.share}
+              </Button>
+            )}
           </div>
           <PreviewContent
             key={path}
@@ -78,6 +90,15 @@ export function Preview({ openBucket, path, entry, names, onStep, onClose, onCha
             entry={entry}
             onChanged={onChanged}
           />
+          {isSharing && (
+            <MakeLink
+              openBucket={openBucket}
+              kinds={linkKinds}
+              path={path}
+              onClose={() => setSharing(false)}
+              onBucketChange={onBucketChange}
+            />
+          )}
         </>
       )}
     </Dialog>
@@ -243,7 +264,7 @@ interface ZipParams {
 }
 
 async function downloadZip({ client }: Session, name: string, wanted: DownloadSelection): Promise<void> {
-  const link = { name, ...zipOf(wanted), zip: true, expires_in: linkSeconds };
+  const link = { name, ...zipOf(wanted), zip: true, expires_in: linkSeconds, listed: false };
   follow(serverUrl + (await client.call("static-bucket-file_link", link)).address, "");
 }
 
@@ -259,7 +280,7 @@ async function downloadFile(
 ): Promise<void> {
   if (access.readers === "anybody") follow(publicUrl(serverUrl, { name, path }), saveAs);
   else if (access.readers === "tokens") {
-    const link = { name, path, expires_in: linkSeconds };
+    const link = { name, path, expires_in: linkSeconds, listed: false };
     follow(serverUrl + (await client.call("static-bucket-file_link", link)).address, saveAs);
   } else save(saveAs, (await access.read(path)).blob);
 }
@@ -380,7 +401,7 @@ async function addressToRead(
 ): Promise<string> {
   if (access.readers === "anybody") return publicUrl(serverUrl, { name, path });
   if (access.readers !== "tokens") return URL.createObjectURL((await access.read(path)).blob);
-  const link = { name, path, expires_in: playSeconds };
+  const link = { name, path, expires_in: playSeconds, listed: false };
   const { address } = await client.call("static-bucket-file_link", link);
   return `${serverUrl}${address}`;
 }
