@@ -114,13 +114,13 @@ export const links = {
       const terms = { maxUses: given.max_downloads ?? undefined, password: password ?? undefined };
       const publicAddress = publicAddressOf(bucket, target);
       if (publicAddress !== undefined && linkKind !== "upload") assertProtects(publicAddress, terms);
-      const longest = isListed ? maxLinkSeconds : maxUnlistedSeconds;
+      const maxSeconds = isListed ? maxLinkSeconds : maxUnlistedSeconds;
       const { code, expires, id } = await links.make(
         caller,
         { kind: linkKind, bucket, path: target, paths: selected },
         {
           ...terms,
-          expiresInSeconds: Math.min(given.expires_in ?? defaultSeconds, longest),
+          expiresInSeconds: Math.min(given.expires_in ?? defaultSeconds, maxSeconds),
           note: given.note ?? undefined,
           isListed,
         },

@@ -112,6 +112,7 @@ inBrowser("a bucket is made from the palette, and can take the HTTP root from an
   await page.getByRole("link", { name: "site", exact: true }).waitFor();
   await openForm();
   await page.keyboard.type("next");
+  await form.getByText("More settings").click();
   await form.getByRole("checkbox", { name: "HTTP root" }).check();
   const create = form.getByRole("button", { name: "Create" });
   await create.click();

@@ -29,6 +29,8 @@ inBrowser("a bucket is made, changed and deleted, and its files stay on the disk
   await becomes(() => page.getByRole("button", { name: "Create" }).isDisabled(), true);
   await page.getByLabel("Name", { exact: true }).fill("site");
   await page.getByText(`without a token, at ${node.url}/node/static/site/…`).waitFor();
+  expect(await page.getByRole("textbox").count()).toBe(1);
+  await page.getByText("More settings").click();
   await page.getByRole("checkbox", { name: "CORS" }).check();
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByRole("heading", { name: "site", level: 1 }).waitFor();

@@ -75,6 +75,9 @@ export function Palette({ session, onClose }: KeyboardDialogProps) {
       />
       {buckets.error !== undefined && <Problem error={buckets.error} retry={buckets.reload} />}
       <div class="palette">
+        <p class="muted" role="status">
+          {found.length === 0 && t.help.nothingFound}
+        </p>
         <div role="listbox" id={`${id}-list`} aria-label={t.help.palette}>
           {found.map((command, index) => (
             <div
@@ -93,9 +96,6 @@ export function Palette({ session, onClose }: KeyboardDialogProps) {
             </div>
           ))}
         </div>
-        <p class="muted" role="status">
-          {found.length === 0 && t.help.nothingFound}
-        </p>
       </div>
     </Dialog>
   );

@@ -1,17 +1,19 @@
 import { useState } from "preact/hooks";
 import { t } from "../text/text.ts";
-import { Icon } from "./icons.tsx";
+import { Icon, type IconName } from "./icons.tsx";
 import { showError } from "./toasts.tsx";
 
 interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
+  /** What is copied: "link" for an address. */
+  readonly icon?: IconName;
   /** Gets the focus when its dialog opens. */
   readonly initialFocus?: boolean;
 }
 
 /** Copies a text to the clipboard and confirms it. */
-export function CopyButton({ text, label = t.frame.copy, initialFocus }: CopyButtonProps) {
+export function CopyButton({ text, label = t.frame.copy, icon = "copy", initialFocus }: CopyButtonProps) {
   const [done, setDone] = useState(false);
   const copy = async () => {
     try {
@@ -30,7 +32,7 @@ export function CopyButton({ text, label = t.frame.copy, initialFocus }: CopyBut
       data-initial-focus={initialFocus || undefined}
       onClick={copy}
     >
-      <Icon name={done ? "check" : "copy"} />
+      <Icon name={done ? "check" : icon} />
       <span aria-live="polite">{done ? t.frame.copied : label}</span>
     </button>
   );

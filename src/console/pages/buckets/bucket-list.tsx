@@ -248,7 +248,7 @@ function actionsOf(
   if (site?.enable !== false)
     actions.push({
       label: t.buckets.copyAddress,
-      icon: "copy",
+      icon: "link",
       onSelect: async () => {
         await toClipboard(publicUrl(serverUrl, { name, site, path: "" }));
         toast(t.buckets.addressCopied);
@@ -371,6 +371,7 @@ function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
   const [isPublic, setPublic] = useState(true);
   const [hosts, setHosts] = useState("");
   const [cleanUrls, setCleanUrls] = useState(false);
+  const [hasMore, setMore] = useState(false);
   const problem =
     nameProblem(name) ?? (rights.may("static-bucket_create", name) ? undefined : t.buckets.mayNotCreate);
   const hostProblem = hostsProblem(hosts);
@@ -389,7 +390,11 @@ function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
     try {
       await client.call("static-bucket_create", settings);
     } catch (error) {
-      if (!rights.globally({ static_bucket: "write" }) || !(await mayMoveRoot(error, name))) throw error;
+      if (!rights.globally({ static_bucket: "write" }) || !(await mayMoveRoot(error, name))) {
+        // It may be about a field that is folded away.
+        setMore(true);
+        throw error;
+      }
       // In two steps, because only a bucket that exists can take the root from another one.
       await client.call("static-bucket_create", { ...settings, is_http_root: false });
       await client
@@ -416,14 +421,6 @@ function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
         value={name}
         onChange={setName}
       />
-      <TextField
-        label={t.buckets.folder}
-        hint={t.buckets.folderHintNew}
-        field="path"
-        placeholder={name}
-        value={path}
-        onChange={setPath}
-      />
       <fieldset class="field">
         <legend>{t.buckets.readers}</legend>
         <Choice
@@ -442,31 +439,46 @@ function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
         />
         <FieldProblem field="public" />
       </fieldset>
-      <Check
-        label={t.buckets.httpRoot}
-        hint={t.buckets.httpRootHint(serverUrl)}
-        checked={isRoot}
-        onChange={setRoot}
-      />
-      <FieldProblem field="is_http_root" />
-      {isRoot && <p class="notice">{t.buckets.rootWarning}</p>}
-      {rights.globally({ static_bucket: "write" }) && (
-        <TextField
-          label={t.buckets.hosts}
-          hint={t.buckets.hostsHint}
-          field="hosts"
-          error={hostProblem}
-          value={hosts}
-          onChange={setHosts}
+      <details
+        class="form"
+        open={hasMore}
+        onToggle={({ currentTarget }: Event) => setMore((currentTarget as HTMLDetailsElement).open)}
+      >
+        <summary>{t.buckets.moreSettings}</summary>
+        <Check
+          label={t.buckets.httpRoot}
+          hint={t.buckets.httpRootHint(serverUrl)}
+          checked={isRoot}
+          onChange={setRoot}
         />
-      )}
-      <Check label={t.buckets.cors} hint={t.buckets.corsHint} checked={cors} onChange={setCors} />
-      <Check
-        label={t.buckets.cleanUrls}
-        hint={t.buckets.cleanUrlsHint}
-        checked={cleanUrls}
-        onChange={setCleanUrls}
-      />
+        <FieldProblem field="is_http_root" />
+        {isRoot && <p class="notice">{t.buckets.rootWarning}</p>}
+        {rights.globally({ static_bucket: "write" }) && (
+          <TextField
+            label={t.buckets.hosts}
+            hint={t.buckets.hostsHint}
+            field="hosts"
+            error={hostProblem}
+            value={hosts}
+            onChange={setHosts}
+          />
+        )}
+        <Check label={t.buckets.cors} hint={t.buckets.corsHint} checked={cors} onChange={setCors} />
+        <Check
+          label={t.buckets.cleanUrls}
+          hint={t.buckets.cleanUrlsHint}
+          checked={cleanUrls}
+          onChange={setCleanUrls}
+        />
+        <TextField
+          label={t.buckets.folder}
+          hint={t.buckets.folderHintNew}
+          field="path"
+          placeholder={name}
+          value={path}
+          onChange={setPath}
+        />
+      </details>
     </FormDialog>
   );
 }

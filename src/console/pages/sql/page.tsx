@@ -5,6 +5,7 @@ import { quoteName } from "../../editor/sql-name.ts";
 import { time } from "../../format.ts";
 import { linkTo, route } from "../../route.ts";
 import { useSession } from "../../session/session.ts";
+import { browserStorage } from "../../storage.ts";
 import { t } from "../../text/text.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { act, type LoadState, useLoad, WhenLoaded } from "../../ui/call.tsx";
@@ -28,11 +29,15 @@ import { closeTable, TableBrowser } from "./table-browser.tsx";
 import { type HistoryEntry, maxHistoryEntries, workspaceOf } from "./workspace.ts";
 import "./sql.css";
 
+/** Where the browser keeps that the warning about SQL was read. */
+const trustKey = "node-server-sql-trust";
+
 export default function SqlPage() {
   const session = useSession();
   const workspace = workspaceOf(session);
   const editor = useRef<EditorHandle>(null);
   const [shown, setShown] = useState<"history" | "saved">();
+  const [hasRead, setRead] = useState(() => browserStorage.read(trustKey) !== undefined);
   const close = () => setShown(undefined);
   const mayAsk = session.rights.may("node-server_get_database_type");
   const schema = useLoad((signal) => readSchema(session.client, mayAsk, signal), [session]);
@@ -94,10 +99,20 @@ export default function SqlPage() {
         </>
       }
     >
-      <p class="notice sql-trust">
-        <Icon name="warning" />
-        <span>{t.sql.fullTrust}</span>
-      </p>
+      {!hasRead && (
+        <p class="notice sql-trust">
+          <Icon name="warning" />
+          <span>{t.sql.fullTrust}</span>
+          <Button
+            onClick={() => {
+              browserStorage.write(trustKey, "read");
+              setRead(true);
+            }}
+          >
+            {t.sql.understood}
+          </Button>
+        </p>
+      )}
       <div class="sql">
         {browsed !== null && table === undefined && (
           <div class="sql-workspace">

@@ -14,6 +14,7 @@ export const buckets = {
   mayNotCreate:
     "Your token cannot create a bucket with this name. It needs StaticBucket::Write on the bucket.",
   folder: "Folder",
+  moreSettings: "More settings",
   folderHintNew: "Below the server's static_path. Default: the name of the bucket.",
   folderHint:
     "Below the server's static_path. If you change it, the bucket shows the other folder; files are not moved.",

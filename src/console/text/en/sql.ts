@@ -19,6 +19,7 @@ export const sql = {
   history: "History",
   fullTrust:
     "Full trust: SQL can read and change everything here, including the hashes of tokens. On SQLite, it can write any file that the server can write.",
+  understood: "Understood",
   statement: "SQL statement",
   stop: "Stop",
   run: "Run",

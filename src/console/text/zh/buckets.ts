@@ -13,6 +13,7 @@ export const buckets: typeof en = {
   nameHint: "只能包含字母、数字和 _ . -，名称是网址的一部分。",
   mayNotCreate: "你的令牌无权创建此名称的存储桶：需要该存储桶的 StaticBucket::Write 权限。",
   folder: "文件夹",
+  moreSettings: "更多设置",
   folderHintNew: "位于服务器的 static_path 之下。默认与存储桶同名。",
   folderHint: "位于服务器的 static_path 之下。修改后存储桶会显示另一个文件夹，文件不会移动。",
   readers: "谁可以读取其中的文件",

@@ -18,6 +18,7 @@ export const sql: typeof en = {
   history: "历史记录",
   fullTrust:
     "完全信任：SQL 可以读取和修改这里的一切，包括令牌的哈希。在 SQLite 上还能写入服务器可写的任何文件。",
+  understood: "知道了",
   statement: "SQL 语句",
   stop: "停止",
   run: "执行",

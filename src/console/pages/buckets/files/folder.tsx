@@ -10,6 +10,7 @@ import { Button, IconButton } from "../../../ui/button.tsx";
 import { useLoad } from "../../../ui/call.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { typed } from "../../../ui/form.tsx";
+import { Icon } from "../../../ui/icons.tsx";
 import { ContextMenu, type ContextMenuProps, MoreMenu } from "../../../ui/more-menu.tsx";
 import { Skeleton } from "../../../ui/page.tsx";
 import { Problem } from "../../../ui/problem.tsx";
@@ -210,9 +211,9 @@ export function Folder({ openBucket, view, changes, onBucketChange, onTotals }: 
             onKey={onKey}
           />
           {entries.length === 0 ? (
-            <p class="empty">
+            <EmptyList openBucket={openBucket} path={path} isEmptyFolder={!isSearching && filter === ""}>
               {isSearching ? search.emptyText : emptyText(filter, access.files !== undefined)}
-            </p>
+            </EmptyList>
           ) : (
             <FileRows
               // A list of another shape has another scroll position.
@@ -321,6 +322,32 @@ export function Folder({ openBucket, view, changes, onBucketChange, onTotals }: 
 function emptyText(filter: string, mayChange: boolean): string {
   if (filter !== "") return t.files.noneContains(filter);
   return mayChange ? t.files.emptyDrop : t.files.empty;
+}
+
+interface EmptyListProps {
+  readonly openBucket: OpenBucket;
+  readonly path: string;
+  /** Whether the folder is empty, and not only what is looked for. */
+  readonly isEmptyFolder: boolean;
+  readonly children: string;
+}
+
+/** Says why the list is empty; an empty folder takes files there. */
+function EmptyList({ openBucket: { name, access }, path, isEmptyFolder, children }: EmptyListProps) {
+  const { start, question } = useUpload();
+  const { files } = access;
+  if (files === undefined || !isEmptyFolder) return <p class="empty">{children}</p>;
+  return (
+    <div class="empty files-empty">
+      <Icon name="upload" />
+      <p>{children}</p>
+      <Chooser
+        label={t.files.chooseFiles}
+        onChoose={(chosen) => start({ bucket: name, files, into: path }, chosen)}
+      />
+      {question}
+    </div>
+  );
 }
 
 /** Reloads the list after uploads, at most every 300 ms. */
@@ -479,7 +506,7 @@ function SelectionBar(props: SelectionBarProps) {
       </span>
       <DownloadButton openBucket={openBucket} folder={path} entries={chosen} isWholeFolder={isWholeFolder} />
       {alone !== undefined && mayCopyUrl(openBucket) && (
-        <CopyButton label={t.frame.copyUrl} text={urlOf(openBucket, path, alone)} />
+        <CopyButton icon="link" label={t.frame.copyUrl} text={urlOf(openBucket, path, alone)} />
       )}
       {share !== undefined && (
         <Button icon="share" title={share.label} onClick={share.onSelect}>

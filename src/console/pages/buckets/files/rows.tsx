@@ -36,7 +36,8 @@ import {
 /** Shape of the list: rows with columns, or tiles. */
 export type Layout = "list" | "grid";
 
-const rowHeight = { list: 40, grid: 164 };
+/** A row is lower for a mouse than for a finger. */
+const rowHeight = () => ({ list: matchMedia("(pointer: fine)").matches ? 34 : 40, grid: 164 });
 const minTileWidth = 112;
 
 interface FileRowsProps extends EntryContext {
@@ -54,7 +55,8 @@ export function FileRows(props: FileRowsProps) {
   const firstClicked = useRef<Entry | undefined>(undefined);
   const id = useId();
   const [width, setWidth] = useState(0);
-  const height = rowHeight[layout];
+  const [heights] = useState(rowHeight);
+  const height = heights[layout];
   const columns = layout === "list" ? 1 : Math.max(Math.floor(width / minTileWidth), 2);
   const names = entries.map(({ name }) => name);
   const active = selection.active === undefined ? -1 : names.indexOf(selection.active);
@@ -264,15 +266,13 @@ function FileRow(props: EntryProps) {
 
 /** "⋯" button with the menu of an entry, for pointers; the list has a key for it. */
 function EntryMenuButton({ entry, onMenu }: EntryProps) {
-  const label = t.files.actionsFor(visibleText(entry.name));
   return (
     <button
       type="button"
       class="button quiet icon-only"
       tabIndex={-1}
       aria-haspopup="menu"
-      aria-label={label}
-      title={label}
+      aria-label={t.files.actionsFor(visibleText(entry.name))}
       onClick={({ currentTarget }: MouseEvent) => {
         if (!(currentTarget instanceof Element)) return;
         focusList(currentTarget);

@@ -74,7 +74,7 @@ function LinkForm({ openBucket, kinds, path: given, onClose, onDone, onBucketCha
   const { client } = useSession();
   const { name, access } = openBucket;
   const [kind, setKind] = useState(kinds[0] ?? "download");
-  const [place, setPlace] = useState<Place>({ folder: "", name: "" });
+  const [place, setPlace] = useState<LinkPath>({ folder: "", name: "" });
   const [seconds, setSeconds] = useState(7 * day);
   const [uses, setUses] = useState("");
   const [password, setPassword] = useState("");
@@ -141,7 +141,7 @@ function LinkForm({ openBucket, kinds, path: given, onClose, onDone, onBucketCha
         </fieldset>
       )}
       {given === undefined && (
-        <PlaceField openBucket={openBucket} kind={kind} place={place} onChange={setPlace} />
+        <LinkPathField openBucket={openBucket} kind={kind} place={place} onChange={setPlace} />
       )}
       <Field label={t.bucketTabs.validFor}>
         <select value={String(seconds)} onChange={(event: Event) => setSeconds(Number(typed(event)))}>
@@ -182,20 +182,20 @@ function LinkForm({ openBucket, kinds, path: given, onClose, onDone, onBucketCha
 }
 
 /** Where a link leads: a folder, and in it a file, or a folder that is made when it is needed. */
-interface Place {
+interface LinkPath {
   readonly folder: string;
   readonly name: string;
 }
 
-interface PlaceFieldProps {
+interface LinkPathFieldProps {
   readonly openBucket: OpenBucket;
   readonly kind: LinkKind;
-  readonly place: Place;
-  readonly onChange: (place: Place) => void;
+  readonly place: LinkPath;
+  readonly onChange: (place: LinkPath) => void;
 }
 
 /** Chooses the file or the folder of a link. A token that may not list the files types the path. */
-function PlaceField({ openBucket, kind, place, onChange }: PlaceFieldProps) {
+function LinkPathField({ openBucket, kind, place, onChange }: LinkPathFieldProps) {
   const { folder, name } = place;
   const isFile = kind === "download";
   const onName = (name: string) => onChange({ folder, name });

@@ -75,7 +75,11 @@ export function Preview(props: PreviewProps) {
             <Steps names={names} current={nameOf(path)} onStep={onStep} />
             <DownloadButton openBucket={openBucket} folder={parentOf(path)} entries={[entry]} />
             {mayCopyUrl(openBucket) && (
-              <CopyButton label={t.frame.copyUrl} text={publicUrl(serverUrl, { name, site, path })} />
+              <CopyButton
+                icon="link"
+                label={t.frame.copyUrl}
+                text={publicUrl(serverUrl, { name, site, path })}
+              />
             )}
             {linkKinds.length > 0 && (
               <Button icon="share" title={t.files.shareLink} onClick={() => setSharing(true)}>
