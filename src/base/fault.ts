@@ -167,6 +167,7 @@ export const faultKinds = {
       too_many_links: "the bucket already has the maximum number of links (`data.limit`)",
       public_bucket:
         "a password or a limit of a link protects nothing, because everybody can read the file at `data.address`",
+      no_thumbnail: "the file is not a picture that the server can make smaller",
       too_many_uploads: "the bucket or the token already has the maximum number of unfinished uploads",
       upload_busy: "another request is adding to this upload or finishing it",
       upload_offset: "the request does not begin at `data.offset`, where the stored content ends",

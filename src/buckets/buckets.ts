@@ -35,6 +35,7 @@ import {
   givenChanges,
   refuseConflict,
 } from "./record.ts";
+import { Thumbnails } from "./thumbnails.ts";
 import { removeAll } from "./tree-ops.ts";
 
 interface BucketsOptions {
@@ -63,6 +64,7 @@ interface UpdateOptions extends Claimant {
  */
 export class Buckets {
   readonly activity: FileActivity = { uploads: 0 };
+  readonly thumbnails = new Thumbnails();
   /** The files and bytes of each bucket, counted in the background. */
   readonly usage: BucketUsage;
   readonly #database: Database;

@@ -136,6 +136,8 @@ export interface Methods {
   "static-bucket-file_upload": { readonly params: { token?: string | undefined; name: string; path: string; body?: unknown | null | undefined; base64?: string | null | undefined }; readonly result: { success: true }; };
   /** Returns the content of a file in base64. */
   "static-bucket-file_read": { readonly params: { token?: string | undefined; name: string; path: string }; readonly result: string; };
+  /** Returns a small picture of an image (JPEG, PNG, WebP or GIF) as WebP in base64. It is at most `size` pixels wide and high, and not larger than the image. The server makes one at a time, of files up to 32 MiB with up to 16 million pixels (JPEG: 40 million). */
+  "static-bucket-file_thumbnail": { readonly params: { token?: string | undefined; name: string; path: string; size?: number | null | undefined }; readonly result: string; };
   /** Deletes a file. Succeeds even if the file does not exist. */
   "static-bucket-file_delete": { readonly params: { token?: string | undefined; name: string; path: string }; readonly result: { success: true }; };
   /** Moves a file within its bucket and replaces an existing file at `to`. Missing folders are created. */
@@ -285,6 +287,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket_site_problems": "token",
   "static-bucket-file_upload": "token",
   "static-bucket-file_read": "token",
+  "static-bucket-file_thumbnail": "token",
   "static-bucket-file_delete": "token",
   "static-bucket-file_rename": "token",
   "static-bucket-file_list": "token",
@@ -447,6 +450,9 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
     {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
   ],
   "static-bucket-file_read": [
+    {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_thumbnail": [
     {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
   ],
   "static-bucket-file_delete": [

@@ -11,6 +11,7 @@ import { commonFolder, folderPath, splitPath, type TreePath, treePath } from "..
 import type { ListedFile, OpenFile } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { FileSearch, matcher } from "../buckets/search.ts";
+import { maxThumbnailPixels } from "../buckets/thumbnails.ts";
 import { filesBelow } from "../buckets/tree-ops.ts";
 import type { Grant, WriteConditions } from "../buckets/write-conditions.ts";
 import type { StreamedJson } from "../rpc/bodies.ts";
@@ -77,6 +78,29 @@ export const staticBucketFile = {
       const target = treePath(path);
       const { reader } = await buckets.files(name);
       return inBase64(await reader.open(target), resultBudgetBytes, "use HTTP");
+    },
+  }),
+  "static-bucket-file_thumbnail": method({
+    doc: "Returns a small picture of an image (JPEG, PNG, WebP or GIF) as WebP in base64. It is at most `size` pixels wide and high, and not larger than the image. The server makes one at a time, of files up to 32 MiB with up to 16 million pixels (JPEG: 40 million).",
+    need: ({ name }) => inBucket(name, "static_bucket_file.read"),
+    effect: "reads",
+    params: {
+      name,
+      path,
+      size: z.int().min(16).max(maxThumbnailPixels).nullish().describe("default: 256"),
+    },
+    logged: ["name", "path"],
+    result: z.string(),
+    fails: ["Busy", "InvalidInput", "NotFound", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", path: "photo.png" },
+      result: "UklGRkAAAABXRUJQVlA4",
+    },
+    run: async ({ buckets, caller, disconnected }, { name, path, size }) => {
+      const { reader } = await buckets.files(name);
+      await using file = await reader.open(treePath(path));
+      const asked = { size: size ?? 256, key: caller.key, disconnected };
+      return (await buckets.thumbnails.of(file, asked)).toString("base64");
     },
   }),
   "static-bucket-file_delete": method({

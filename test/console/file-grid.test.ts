@@ -4,7 +4,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
+import { picture as noise } from "../support/picture.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, sharedNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 import { list } from "./file-page.ts";
 
 const picture = (colour: string) =>
@@ -89,7 +91,8 @@ inBrowser("the grid is steered by the arrows in two dimensions, and holds ten th
 
 inBrowser("pictures of a private bucket are shown in the grid, without a token in an address", async () => {
   await using node = await sharedNode();
-  await siteWith(node, { "a.svg": picture("tomato"), "b.svg": picture("gold") });
+  const photo = await noise(300, 200).png().bytes();
+  await siteWith(node, { "a.svg": picture("tomato"), "b.svg": picture("gold"), "c.png": photo });
   await node.call("static-bucket_update", { token: node.superToken, name: "site", public: false });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -99,6 +102,10 @@ inBrowser("pictures of a private bucket are shown in the grid, without a token i
     await tile(page, name).locator("img").waitFor();
     expect(await tile(page, name).locator("img").getAttribute("src")).toStartWith("blob:");
   }
+  // The server makes a large one smaller.
+  const shown = tile(page, "c.png").locator("img");
+  await shown.waitFor();
+  await becomes(() => shown.evaluate("image => image.naturalWidth"), 256);
 });
 
 inBrowser("the grid is readable in light, dark and on a phone", async () => {

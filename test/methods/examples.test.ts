@@ -30,6 +30,10 @@ const variable = new Set([
   "node-server_config_schema",
 ]);
 
+/** A PNG. */
+const onePixel =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 describe("the example in the documents works", () => {
   for (const [name, { example, result, event }] of Object.entries(methods)) {
     test(name, async () => {
@@ -60,6 +64,13 @@ describe("the example in the documents works", () => {
         });
       }
       if (name === "hooks_test") await addHook(node);
+      if (name === "static-bucket-file_thumbnail")
+        await node.call("static-bucket-file_upload", {
+          token: node.superToken,
+          name: "site",
+          path: "photo.png",
+          base64: onePixel,
+        });
       if (name === "static-bucket_usage") await untilCounted(node);
       if (keepsVersions && !name.includes("delete"))
         await node.call("static-bucket-file_delete", [node.superToken, "site", "hello.txt"]);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ago, bytes, time } from "../../../format.ts";
-import { serverUrl } from "../../../session/session.ts";
+import { serverUrl, useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { FileName } from "../../../ui/file-name.tsx";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
@@ -341,8 +341,15 @@ function FileTile(props: EntryProps & { readonly column: number }) {
 
 /** Larger pictures have an icon: a list of them would load as many megabytes. */
 const maxIconBytes = 300_000;
-/** Few tiles are in view at a time, and showing pictures is what they are for. */
-const maxTileBytes = 2_000_000;
+/** Larger pictures of tiles are made small by the server, if it can; else they have an icon. */
+const maxOriginalBytes = 30_000;
+const maxTileBytes = 32 * 1024 * 1024;
+/** Tiles are half as wide. Screens may have two pixels for one. */
+const thumbnailPixels = 256;
+/** Formats that the server makes small. */
+const shrinkable = /\.(?:jpe?g|png|webp|gif)$/i;
+/** Pictures of other formats are sent as they are. */
+const maxOtherBytes = 2_000_000;
 
 const icons: Readonly<Record<Kind["as"], IconName>> = {
   image: "picture",
@@ -381,8 +388,11 @@ function KindIcon({ entry, openBucket, path }: KindIconProps) {
 /** Picture of a tile: that of an image, also in a private bucket, or a large icon. Only tiles in view load theirs. */
 function KindPicture({ entry, openBucket, path }: KindIconProps) {
   const [broken, setBroken] = useState(false);
-  const isShown = isPicture(entry, maxTileBytes) && !broken;
-  const address = useThumbnail(openBucket, join(path, entry.name), isShown);
+  const isShown = isPicture(entry, shrinkable.test(entry.name) ? maxTileBytes : maxOtherBytes) && !broken;
+  const address = useThumbnail(openBucket, join(path, entry.name), {
+    isWanted: isShown,
+    isSmall: !shrinkable.test(entry.name) || (entry.size ?? 0) <= maxOriginalBytes,
+  });
   return (
     <span class="files-picture">
       {isShown && address !== undefined ? (
@@ -453,22 +463,39 @@ async function inTurn<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T
   }
 }
 
+interface Wanted {
+  readonly isWanted: boolean;
+  /** Whether the picture itself is shown, and not one that the server has made smaller. */
+  readonly isSmall: boolean;
+}
+
 /**
- * Address of a picture for an `<img>`: the public one, or else a `blob:` of its content, which lives as long as the component.
+ * Address of a picture for an `<img>`: that of a small public one, or else a `blob:`, which lives as long as the component.
  * Undefined while it is read, and if it cannot be.
  */
-function useThumbnail({ name, access }: OpenBucket, path: string, isWanted: boolean): string | undefined {
+function useThumbnail(
+  { name, access }: OpenBucket,
+  path: string,
+  { isWanted, isSmall }: Wanted,
+): string | undefined {
+  const { client } = useSession();
   const [blob, setBlob] = useState<string>();
-  const isPublic = access.readers === "anybody";
+  const isPublic = isSmall && access.readers === "anybody";
+  const read = async (signal: AbortSignal): Promise<Blob> => {
+    if (isSmall) return (await access.read(path, signal)).blob;
+    const asked = { name, path, size: thumbnailPixels };
+    const base64 = await client.call("static-bucket-file_thumbnail", asked, { signal });
+    return new Blob([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))]);
+  };
   useEffect(() => {
     if (!isWanted || isPublic || !access.mayRead) return;
     const abort = new AbortController();
     let address: string | undefined;
-    inTurn(abort.signal, () => access.read(path, abort.signal)).then(
+    inTurn(abort.signal, () => read(abort.signal)).then(
       (content) => {
         const kind = kindOf(path);
         if (content === undefined || abort.signal.aborted || kind.as !== "image") return;
-        address = URL.createObjectURL(new Blob([content.blob], { type: kind.type }));
+        address = URL.createObjectURL(new Blob([content], { type: isSmall ? kind.type : "image/webp" }));
         setBlob(address);
       },
       // The icon stays. Opening the file says what is wrong with it.
@@ -479,6 +506,6 @@ function useThumbnail({ name, access }: OpenBucket, path: string, isWanted: bool
       if (address !== undefined) URL.revokeObjectURL(address);
       setBlob(undefined);
     };
-  }, [path, isWanted, isPublic]);
+  }, [path, isWanted, isSmall, isPublic]);
   return isPublic ? publicUrl(serverUrl, { name, path }) : blob;
 }
