@@ -149,6 +149,13 @@ export const faultKinds = {
     reasons: {
       is_folder: "there is a folder at `data.path`, but the call needs a file or a free path",
       is_file: "there is a file at `data.path` or above it, but the call needs a folder",
+      bucket_exists: "a bucket of this name exists (`data.bucket`)",
+      bucket_name: "the name has other characters than A-Z a-z 0-9 _ . -, none, or more than 128",
+      bucket_path: "the folder is not a relative path of such names, or is too long",
+      folder_overlaps: "the folder is that of the bucket `data.bucket`, or above or below it",
+      root_taken: "the bucket `data.bucket` is the HTTP root already",
+      host_name: "`data.host` is not a host name that a bucket can have",
+      host_taken: "the host name `data.host` belongs to the bucket `data.bucket` already",
       path_taken:
         "the call needs a free path, but the path has a file, a folder, or files, versions or deploys of an earlier bucket",
       too_deep: "the longest path below the folder at `data.path` would be too long for the store",

@@ -206,7 +206,11 @@ export class Buckets {
     checkBucketPath(bucket.path);
     const creating = this.#database.buckets.change(async ({ rows, insert, transaction }) => {
       if (rows.some((other) => other.name === name))
-        throw new Fault("InvalidInput", `a bucket ${name} exists already`, { field: "name" });
+        throw new Fault("InvalidInput", `a bucket ${name} exists already`, {
+          field: "name",
+          reason: "bucket_exists",
+          bucket: name,
+        });
       refuseConflict(bucket, rows);
       await this.#claim({ path: bucket.path, ...claimant, transaction });
       return insert(bucket);

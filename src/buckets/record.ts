@@ -18,7 +18,7 @@ export function checkBucketName(name: string): void {
   throw new Fault(
     "InvalidInput",
     "name must have 1 to 128 characters, of A-Z a-z 0-9 _ . - only, and not dots alone",
-    { field: "name" },
+    { field: "name", reason: "bucket_name" },
   );
 }
 
@@ -27,7 +27,7 @@ export function checkBucketPath(path: string): void {
   throw new Fault(
     "InvalidInput",
     "path must be relative, with segments of A-Z a-z 0-9 _ . - separated by /, 512 characters at most",
-    { field: "path" },
+    { field: "path", reason: "bucket_path" },
   );
 }
 
@@ -39,13 +39,13 @@ export function checkHosts(hosts: readonly string[]): string[] {
     throw new Fault(
       "InvalidInput",
       `hosts: ${JSON.stringify(wrong.slice(0, 100))} is not a host name; write it like docs.example.org, without a port (international names in the form xn--…)`,
-      { field: "hosts" },
+      { field: "hosts", reason: "host_name", host: wrong.slice(0, 100) },
     );
   if (names.includes("localhost"))
     throw new Fault(
       "InvalidInput",
       "hosts: localhost is the server's own name on its machine; give the bucket a name below it, such as site.localhost",
-      { field: "hosts" },
+      { field: "hosts", reason: "host_name", host: "localhost" },
     );
   if (names.length > maxHosts)
     throw new Fault("InvalidInput", `a bucket may have ${maxHosts} host names at most`, { field: "hosts" });
@@ -66,11 +66,14 @@ export function refuseConflict(bucket: Omit<Bucket, "id">, others: readonly Buck
     if (overlap(bucket.path, other.path)) {
       throw new Fault("InvalidInput", `path overlaps the folder of the bucket ${other.name}`, {
         field: "path",
+        reason: "folder_overlaps",
+        bucket: other.name,
       });
     }
     if (bucket.is_http_root && other.is_http_root) {
       throw new Fault("InvalidInput", `the bucket ${other.name} is the HTTP root already; there can be one`, {
         field: "is_http_root",
+        reason: "root_taken",
         bucket: other.name,
       });
     }
@@ -78,6 +81,9 @@ export function refuseConflict(bucket: Omit<Bucket, "id">, others: readonly Buck
     if (host !== undefined)
       throw new Fault("InvalidInput", `the host name ${host} belongs to the bucket ${other.name} already`, {
         field: "hosts",
+        reason: "host_taken",
+        host,
+        bucket: other.name,
       });
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Glob } from "bun";
+import { faultReason } from "../../src/base/fault.ts";
 import { ago, duration, listed, sentences, shortTime } from "../../src/console/format.ts";
 import { formatValue } from "../../src/console/pages/overview/model.ts";
 import { languageRows, languages, type TextGroup, textGroups } from "../../src/console/text/language.ts";
@@ -169,4 +170,21 @@ test("no component has a text of its own", async () => {
       .matchAll(sentence))
       found.push(`${path}: ${text.slice(0, 80)}`);
   expect(found).toEqual([]);
+});
+
+test("refusals of the server are said in Chinese, by their reason and its values", async () => {
+  const { RpcError } = await import("../../src/client/index.ts");
+  const { explain } = await import("../../src/console/ui/problem.tsx");
+  const { refusals } = (await languageRows.zh.texts.frame()) as typeof t.frame;
+  expect(Object.keys(refusals).filter((reason) => faultReason(reason) === undefined)).toEqual([]);
+  const detail = "the host name a.example belongs to the bucket site already";
+  const data = { detail, reason: "host_taken", host: "a.example", bucket: "site" };
+  const taken = new RpcError(`InvalidInput: ${detail}`, 108, "InvalidInput", data);
+  expect(explain(taken)).toBe("The host name a.example belongs to the bucket site already");
+  await setLanguage("zh");
+  try {
+    expect(explain(taken)).toBe("主机名 a.example 已属于存储桶 site。");
+  } finally {
+    await setLanguage("en");
+  }
 });

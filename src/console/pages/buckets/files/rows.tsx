@@ -463,7 +463,7 @@ async function inTurn<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T
   }
 }
 
-interface Wanted {
+interface ThumbnailWish {
   readonly isWanted: boolean;
   /** Whether the picture itself is shown, and not one that the server has made smaller. */
   readonly isSmall: boolean;
@@ -476,7 +476,7 @@ interface Wanted {
 function useThumbnail(
   { name, access }: OpenBucket,
   path: string,
-  { isWanted, isSmall }: Wanted,
+  { isWanted, isSmall }: ThumbnailWish,
 ): string | undefined {
   const { client } = useSession();
   const [blob, setBlob] = useState<string>();

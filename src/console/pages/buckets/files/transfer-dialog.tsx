@@ -17,14 +17,7 @@ import { join, nameOf } from "../path.ts";
 import { PathPicker } from "../path-picker.tsx";
 import { runChange } from "./changes.tsx";
 import { Failures, NameList } from "./dialogs.tsx";
-import {
-  conflictsOf,
-  type OnConflict,
-  type Step,
-  stepsOf,
-  type Transfer,
-  transferProblem,
-} from "./model.ts";
+import { conflictsOf, type OnConflict, type Step, stepsOf, type Transfer, transferProblem } from "./model.ts";
 
 interface TransferDialogProps {
   readonly openBucket: OpenBucket;
