@@ -105,7 +105,10 @@ inBrowser("pictures of a private bucket are shown in the grid, without a token i
   // The server makes a large one smaller.
   const shown = tile(page, "c.png").locator("img");
   await shown.waitFor();
-  await becomes(() => shown.evaluate("image => image.naturalWidth"), 256);
+  await becomes(
+    () => shown.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
+    256,
+  );
 });
 
 inBrowser("the grid is readable in light, dark and on a phone", async () => {
