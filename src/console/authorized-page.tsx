@@ -33,7 +33,7 @@ function LoadedPage({ entry }: { readonly entry: PageEntry }) {
   const afterPlaceholder = useRef(true);
   useEffect(() => {
     let gone = false;
-    importCode(() => Promise.all([entry.load(), loadTexts(...entry.texts)])).then(
+    importCode(() => Promise.all([entry.load(), loadTexts("refusals", ...entry.texts)])).then(
       ([module]) => {
         if (!gone) setComponent(() => module.default);
       },

@@ -132,7 +132,7 @@ inBrowser("a token sees the tabs that it can use, and is told about the others",
     "Trash",
   ]);
   await page.getByRole("link", { name: "Links" }).click();
-  await page.getByText("No links with a limit").waitFor();
+  await page.getByText("No links yet").waitFor();
   expect(await page.getByRole("button", { name: /New link|Revoke/ }).count()).toBe(0);
   await page.goto(`${node.url}/node/console/#/buckets/site/settings`);
   await page.getByText("Your token cannot use this part of the bucket.").waitFor();

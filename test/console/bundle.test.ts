@@ -56,7 +56,7 @@ const pages: Readonly<Record<string, string>> = {
   "/buckets": "/node/static/site/",
   "/buckets/site": "a.txt",
   "/buckets/site/deploys": "node-server deploy",
-  "/buckets/site/links": "No links with a limit",
+  "/buckets/site/links": "No links yet",
   "/buckets/site/trash": "The trash is empty",
   "/buckets/site/settings": "Headers and redirects",
   "/sql": "seaql_migrations",

@@ -4,6 +4,7 @@ import { faultReason } from "../../src/base/fault.ts";
 import { ago, duration, listed, sentences, shortTime } from "../../src/console/format.ts";
 import { formatValue } from "../../src/console/pages/overview/model.ts";
 import { languageRows, languages, type TextGroup, textGroups } from "../../src/console/text/language.ts";
+import { refusalOf } from "../../src/console/text/refusal.ts";
 import { setLanguage, t } from "../../src/console/text/text.ts";
 import "./texts.ts";
 
@@ -173,17 +174,13 @@ test("no component has a text of its own", async () => {
 });
 
 test("refusals of the server are said in Chinese, by their reason and its values", async () => {
-  const { RpcError } = await import("../../src/client/index.ts");
-  const { explain } = await import("../../src/console/ui/problem.tsx");
-  const { refusals } = (await languageRows.zh.texts.frame()) as typeof t.frame;
-  expect(Object.keys(refusals).filter((reason) => faultReason(reason) === undefined)).toEqual([]);
-  const detail = "the host name a.example belongs to the bucket site already";
-  const data = { detail, reason: "host_taken", host: "a.example", bucket: "site" };
-  const taken = new RpcError(`InvalidInput: ${detail}`, 108, "InvalidInput", data);
-  expect(explain(taken)).toBe("The host name a.example belongs to the bucket site already");
+  const { sentences } = (await languageRows.zh.texts.refusals()) as typeof t.refusals;
+  expect(Object.keys(sentences).filter((reason) => faultReason(reason) === undefined)).toEqual([]);
+  const taken = { reason: "host_taken", host: "a.example", bucket: "site" };
+  expect(refusalOf(taken)).toBeUndefined();
   await setLanguage("zh");
   try {
-    expect(explain(taken)).toBe("主机名 a.example 已属于存储桶 site。");
+    expect(refusalOf(taken)).toBe("主机名 a.example 已属于存储桶 site。");
   } finally {
     await setLanguage("en");
   }

@@ -37,6 +37,11 @@ export async function loadTexts(...groups: readonly TextGroup[]): Promise<void> 
   if (current.peek() !== before) await loadTexts(...groups);
 }
 
+/** Whether a group can be read. */
+export function hasTexts(group: TextGroup): boolean {
+  return loaded[current.value]?.[group] !== undefined;
+}
+
 let latest: Language = current.peek();
 
 /** Switches to a language once all texts that may be shown are there. */

@@ -6,7 +6,7 @@ import {
   TimedOut,
   Unreachable,
 } from "../../client/index.ts";
-import type { RefusalValues } from "../text/en/frame.ts";
+import { refusalOf } from "../text/refusal.ts";
 import { t } from "../text/text.ts";
 import { Icon } from "./icons.tsx";
 
@@ -33,13 +33,8 @@ export function reasonOf(error: unknown): string {
   if (error instanceof FileDenied) return t.frame.fileDenied(error.message);
   // The error's own message is only the address and "Failed to fetch", whatever the cause.
   if (isUnreachable(error)) return t.frame.unreachable;
-  if (error instanceof RpcError) return refusalOf(error.data.reason, error.data) ?? error.detail;
+  if (error instanceof RpcError) return refusalOf(error.data) ?? error.detail;
   return error instanceof Error ? error.message : String(error);
-}
-
-/** A refusal of the server in the reader's language; undefined where the server's own words are in it. */
-function refusalOf(reason: unknown, values: RefusalValues): string | undefined {
-  return typeof reason === "string" ? t.frame.refusals[reason]?.(values) : undefined;
 }
 
 /** Whether the server gave no answer at all. */

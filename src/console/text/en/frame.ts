@@ -1,8 +1,5 @@
 import { counted } from "../counted.ts";
 
-/** What the server says of a refusal to programs: names, paths, limits. */
-export type RefusalValues = Readonly<Record<string, unknown>>;
-
 /**
  * Texts of the frame: menu, sign-in, dialogs, messages, and words that several pages use. `{name}` and `<name>` mark what a
  * component puts in.
@@ -72,8 +69,6 @@ export const frame = {
   fileTokenRefused: (why: string) => `The server no longer accepts your token. ${why}`,
   fileDenied: (why: string) =>
     `Your token does not allow this: it needs Read, Write, Delete and List on the bucket. ${why}`,
-  /** Refusals of the server by their reason, with its values: in English the server says them itself. */
-  refusals: {} as Readonly<Record<string, ((values: RefusalValues) => string) | undefined>>,
   unreachable: "The server cannot be reached. Try again when it is back.",
   tryAgain: "Try again",
   dismiss: "Dismiss",

@@ -14,6 +14,7 @@ export const en = {
   api: async () => (await import("./api.ts")).api,
   help: async () => (await import("./help.ts")).help,
   editor: async () => (await import("./editor.ts")).editor,
+  refusals: async () => (await import("./refusals.ts")).refusals,
 };
 
 export type TextGroup = keyof typeof en;

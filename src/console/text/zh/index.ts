@@ -15,4 +15,5 @@ export const zh = {
   api: async () => (await import("./api.ts")).api,
   help: async () => (await import("./help.ts")).help,
   editor: async () => (await import("./editor.ts")).editor,
+  refusals: async () => (await import("./refusals.ts")).refusals,
 } satisfies Readonly<Record<TextGroup, () => Promise<unknown>>>;

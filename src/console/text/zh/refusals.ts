@@ -1,0 +1,41 @@
+import type { refusals as en } from "../en/refusals.ts";
+
+export const refusals: typeof en = {
+  sentences: {
+    ambiguous: () => "此文字既是一个令牌的密钥 ID，又是另一个令牌的用户名。请写明是哪一个。",
+    bucket_exists: ({ bucket }) => `存储桶 ${bucket} 已存在。请换一个名称。`,
+    bucket_name: () => "名称须为 1 到 128 个字符，只能使用 A-Z a-z 0-9 _ . -，且不能只有点。",
+    bucket_path: () => "文件夹须为相对路径，各级名称只能使用 A-Z a-z 0-9 _ . -，用 / 分隔，最多 512 个字符。",
+    bucket_moved: () => "操作期间存储桶的文件夹被更改。没有任何更改，请重试。",
+    confusable: () => "此用户名与另一个令牌的用户名看起来相同。请换一个。",
+    deploy_closed: () => "此部署不再接收文件。请新建部署。",
+    deploy_open: ({ by }) => `${by} 正在向此存储桶部署。请稍后重试。`,
+    digest_mismatch: () => "内容与其摘要不符。请重新发送文件。",
+    folder_overlaps: ({ bucket }) => `此文件夹与存储桶 ${bucket} 的文件夹重叠。请换一个文件夹。`,
+    host_name: ({ host }) => `“${host}”不能作为存储桶的主机名。请写成 docs.example.org 的形式，不带端口。`,
+    host_taken: ({ host, bucket }) => `主机名 ${host} 已属于存储桶 ${bucket}。`,
+    in_use: ({ by }) => `${by} 正在整体更改此存储桶。请稍后重试。`,
+    is_file: () => "此处是文件，而不是文件夹。",
+    is_folder: () => "此处是文件夹，而不是文件。",
+    name_not_accepted: () => "磁盘不接受此名称。请换一个。",
+    name_too_long: () => "名称或整个路径过长。",
+    no_link_key: () => "此节点没有链接密钥，无法创建链接。",
+    no_thumbnail: () => "服务器无法为此文件生成缩略图。",
+    no_versions: () => "文件存储不保留已删除和被替换的文件。",
+    other_link_key: () =>
+      "此节点的链接密钥与数据库不符。请从能创建链接的节点复制 config.link-key 并重启，或运行 node-server roll-link-secret（会使所有链接失效）。",
+    path_taken: () => "此路径已有文件、文件夹，或以前的存储桶的文件、版本或部署。请换一个路径。",
+    public_bucket: ({ address }) =>
+      `此存储桶是公开的，任何人都可以读取 ${address}，密码或次数限制起不到保护作用。请将存储桶设为私有。`,
+    release_not_found: () => "发布服务器没有适用于此系统的这个版本。",
+    release_url_missing: () => "没有设置 release_url。",
+    root_taken: ({ bucket }) => `存储桶 ${bucket} 已是 HTTP 根目录，只能有一个。`,
+    taken: () => "另一个令牌已使用此用户名。",
+    too_deep: () => "此文件夹内最长的路径会超出存储的限制。",
+    too_many_deploys: ({ limit }) => `此存储桶已有 ${limit} 个等待发布的部署。请先删除一些。`,
+    too_many_links: ({ limit }) => `此存储桶已有 ${limit} 个链接。请先吊销一些。`,
+    too_many_uploads: () => "未完成的上传已达上限。请稍后重试。",
+    update_running: () => "另一个更新正在进行。",
+    upload_busy: () => "另一个请求正在写入此上传。请稍后重试。",
+  },
+};
