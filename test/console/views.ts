@@ -79,6 +79,8 @@ export const views: readonly View[] = [
       share: async (page, t) => {
         await page.locator(".files-row a").last().click({ button: "right" });
         await page.getByRole("menuitem", { name: t.files.shareLink }).click();
+        // Its button would be under the mouse.
+        await page.mouse.move(1, 1);
       },
       "menu of a file": (page) => page.locator(".files-row a").last().click({ button: "right" }),
       "move to": async (page, t) => {
