@@ -80,7 +80,7 @@ export const views: readonly View[] = [
         await page.locator(".files-row a").last().click({ button: "right" });
         await page.getByRole("menuitem", { name: t.files.shareLink }).click();
         // Its button would be under the mouse.
-        await page.mouse.move(1, 1);
+        await page.mouse.move(0, 0);
       },
       "menu of a file": (page) => page.locator(".files-row a").last().click({ button: "right" }),
       "move to": async (page, t) => {

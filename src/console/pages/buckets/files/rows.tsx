@@ -273,6 +273,8 @@ function EntryMenuButton({ entry, onMenu }: EntryProps) {
       tabIndex={-1}
       aria-haspopup="menu"
       aria-label={t.files.actionsFor(visibleText(entry.name))}
+      // Else the row would be dragged by it.
+      onMouseDown={(event: MouseEvent) => event.preventDefault()}
       onClick={({ currentTarget }: MouseEvent) => {
         if (!(currentTarget instanceof Element)) return;
         focusList(currentTarget);
