@@ -102,7 +102,7 @@ inBrowser(
     await isDrawn(page);
     const { x, y } = await emptyPartOf(page, "e.txt");
     await page.mouse.click(x, y);
-    await page.evaluate("document.querySelector('.files-box').style.marginTop = '80px'");
+    await page.evaluate("document.querySelector('.files-box').style.marginTop = '68px'");
     expect((await emptyPartOf(page, "c.txt")).y).toBe(y);
     await page.mouse.down({ clickCount: 2 });
     await page.mouse.up({ clickCount: 2 });
@@ -149,7 +149,7 @@ inBrowser("heads and rows end at the frame, with a scroll bar and without", asyn
   await list(page).waitFor();
   /** Right edges of the frame, of a row, and of the last column in rows and heads. */
   const edges = async () =>
-    (await page.evaluate(`[".files-box", ".files-rows .files-row", ".files-rows .files-changed", ".files-heads .files-changed"]
+    (await page.evaluate(`[".files-box", ".files-rows .files-row", ".files-rows .files-more", ".files-heads .files-more"]
       .map((part) => Math.round(document.querySelector(part).getBoundingClientRect().right))`)) as number[];
   const [frame = 0, ...inside] = await edges();
   expect(inside).toEqual([frame - 1, frame - 1, frame - 1]);

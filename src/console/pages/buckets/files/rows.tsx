@@ -218,6 +218,7 @@ export function SortBar({ layout, order, all, some, onAll, onKey }: SortBarProps
           </span>
         );
       })}
+      {layout === "list" && <span class="files-more" />}
     </div>
   );
 }
