@@ -383,7 +383,7 @@ function toCaller({ row, by, session }: Proven): Caller {
 
 /** rowAuthorises returns whether the holder of a token could act now. Nothing is proven, and no use is recorded. */
 export function rowAuthorises(row: TokenRow, need: Need, now: number): boolean {
-  return outsideLifetime(row, now) === undefined && isAuthorised(toCaller(row, "key"), need);
+  return outsideLifetime(row, now) === undefined && isAuthorised(toCaller({ row, by: "key" }), need);
 }
 
 /** `outsideLifetime` returns why a token cannot be used now; undefined inside its lifetime. */
