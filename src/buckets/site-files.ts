@@ -21,6 +21,7 @@ import {
   type PinnedReader,
   type PinOptions,
   TreeExchanged,
+  type TreeReader,
 } from "./ports.ts";
 
 /** LoadedRules are the rules of a bucket, and the state of the files that they were read from. */
@@ -41,7 +42,7 @@ const maxAttempts = 20;
 
 /** SiteFiles has the rules of one bucket. Each file is read once per version. */
 export class SiteFiles {
-  readonly #reader: FileReader;
+  readonly #reader: Pick<FileReader, "pinned">;
   /** Loads for requests that may be answered by what is known are apart from those of others. */
   readonly #loads: BatchLoader<"present" | "known", LoadedRules>;
   #loaded: LoadedRules | undefined;
@@ -49,7 +50,7 @@ export class SiteFiles {
   /** What was parsed last, with the entity tag of its file. */
   readonly #parsed = new Map<SiteFile, { readonly etag: string; readonly part: SitePart }>();
 
-  constructor(reader: FileReader) {
+  constructor(reader: Pick<FileReader, "pinned">) {
     this.#reader = reader;
     this.#loads = new BatchLoader(async (wanted) => {
       const loaded = new Map<"present" | "known", LoadedRules>();
@@ -133,7 +134,7 @@ async function unlessExchanged<T>(work: (attempt: number) => Promise<T>): Promis
 }
 
 /** siteProblems returns what is wrong with the rules of a bucket, or of a deploy; also that a file of them cannot be read. */
-export async function siteProblems(reader: FileReader): Promise<SiteProblem[]> {
+export async function siteProblems(reader: TreeReader): Promise<SiteProblem[]> {
   const unreadable: SiteProblem[] = [];
   const problems = await checkSite({
     async read(name) {

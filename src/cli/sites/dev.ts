@@ -1,4 +1,6 @@
+import { realpathSync } from "node:fs";
 import { isIP } from "node:net";
+import { join, relative, sep } from "node:path";
 import { parseAddress } from "../../base/address.ts";
 import { command, exitCodes } from "../command.ts";
 import { serveUntilStopped } from "../server/serve-until-stopped.ts";
@@ -24,20 +26,20 @@ Files and rules are read for each request, so changes show at once. What \`deplo
 There is no console, no WebDAV and no JSON-RPC, and nothing is stored.`,
   async run({ dir, listen, cleanUrls, ...options }, ctx) {
     const folder = realFolder(ctx, dir);
-    const skipped = SkipRules.read(folder, options);
+    const rules = SkipRules.read(folder, options);
     // It takes longer to load than most commands run.
     const { FolderSite } = await import("../../http/static/folder-site.ts");
     const site = new FolderSite(folder, {
       cleanUrls: cleanUrls === true,
-      isLeftOut: (path) =>
-        skipped.whySkipped(path) !== undefined || skipped.whySkipped(path, "folder") !== undefined,
+      isLeftOut: ({ path, kind }) =>
+        [path, realPath(folder, path)].some((name) => rules.whySkipped(name, kind) !== undefined),
     });
     let known: unknown;
     let reported = "";
     const report = async () => {
-      const rules = await site.rules();
-      if (rules === known) return;
-      known = rules;
+      const present = await site.rules();
+      if (present === known) return;
+      known = present;
       const lines = (await site.problems()).map(formatSiteProblem);
       if (lines.join("\n") === reported) return;
       reported = lines.join("\n");
@@ -63,6 +65,18 @@ There is no console, no WebDAV and no JSON-RPC, and nothing is stored.`,
     return exitCodes.done;
   },
 });
+
+/** Path of a file or folder of a folder, with links resolved: a link to a skipped file is not deployed either. */
+function realPath(folder: string, path: string): string {
+  try {
+    return relative(folder, realpathSync(join(folder, path)))
+      .split(sep)
+      .join("/");
+  } catch {
+    // It vanished meanwhile, and so it is not served.
+    return path;
+  }
+}
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\./.test(host);

@@ -1,21 +1,21 @@
 import { systemClock } from "../../base/clock.ts";
 import { ContentBudget } from "../../base/memory-budget.ts";
 import { openFolder } from "../../buckets/open-storage.ts";
-import type { FileReader } from "../../buckets/ports.ts";
+import type { TreePath } from "../../buckets/path.ts";
+import { type FileEntry, type FileReader, notFound, type PinnedReader } from "../../buckets/ports.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import { SiteFiles, siteProblems } from "../../buckets/site-files.ts";
 import type { SiteProblem } from "../../sites/problem.ts";
 import type { SiteRules } from "../../sites/site-rules.ts";
 import { Compression } from "../content/compression.ts";
-import { decodePath } from "./address.ts";
 import { MemoryCache } from "./memory-cache.ts";
-import { noSuchFile, type StaticOptions, serveBucket } from "./serve.ts";
+import { type StaticOptions, serveBucket } from "./serve.ts";
 
 interface FolderSiteOptions {
   /** Whether `/about` is the address of `about.html`. */
   readonly cleanUrls: boolean;
-  /** Whether a path would not be deployed. */
-  readonly isLeftOut: (path: string) => boolean;
+  /** Whether a file or folder would not be deployed. */
+  readonly isLeftOut: (entry: Pick<FileEntry, "path" | "kind">) => boolean;
 }
 
 /** A connection without progress is dropped after this time. */
@@ -26,16 +26,17 @@ const windowMs = 60_000;
  * same pages, rules, headers, conditions and ranges. Each request is answered by the files as they are then.
  */
 export class FolderSite {
-  readonly #reader: FileReader;
+  readonly #reader: DeployedReader;
   readonly #site: SiteFiles;
   readonly #options: StaticOptions;
   readonly #bucket: Bucket;
-  readonly #isLeftOut: (path: string) => boolean;
 
   constructor(folder: string, { cleanUrls, isLeftOut }: FolderSiteOptions) {
-    this.#reader = openFolder(folder);
-    this.#site = new SiteFiles(this.#reader);
-    this.#isLeftOut = isLeftOut;
+    const reader = openFolder(folder);
+    this.#reader = new DeployedReader(reader, isLeftOut);
+    this.#site = new SiteFiles({
+      pinned: (...args) => new DeployedReader(reader.pinned(...args), isLeftOut),
+    });
     const contentBudget = new ContentBudget(windowMs, systemClock);
     const records = () => {
       throw new Error("no file is in memory, so no record is compared");
@@ -54,8 +55,6 @@ export class FolderSite {
   /** answer returns the response to a request for a file. */
   async answer(request: Request): Promise<Response> {
     const rest = new URL(request.url, "http://localhost").pathname.slice(1);
-    const path = decodePath(rest)?.path ?? "";
-    if (path !== "" && this.#isLeftOut(path)) return noSuchFile();
     const target = { request, rest, base: "/", keyBase: "/", isOwnHost: true };
     const files = { filesOf: () => ({ site: this.#site }) };
     return serveBucket(
@@ -72,5 +71,38 @@ export class FolderSite {
   /** problems returns what is wrong with the rules. */
   problems(): Promise<SiteProblem[]> {
     return siteProblems(this.#reader);
+  }
+}
+
+/** DeployedReader reads what would be deployed of a folder. The rest does not exist, whatever address or rule leads to it. */
+class DeployedReader implements PinnedReader {
+  readonly #reader: Omit<PinnedReader, "tree"> & { readonly tree?: string | undefined };
+  readonly #isLeftOut: FolderSiteOptions["isLeftOut"];
+
+  constructor(reader: FileReader | PinnedReader, isLeftOut: FolderSiteOptions["isLeftOut"]) {
+    this.#reader = reader;
+    this.#isLeftOut = isLeftOut;
+  }
+
+  get tree(): string | undefined {
+    return this.#reader.tree;
+  }
+
+  async find(path: TreePath) {
+    const entry = await this.#reader.find(path);
+    return entry === undefined || (entry.path !== "" && this.#isLeftOut(entry)) ? undefined : entry;
+  }
+
+  async open(path: TreePath) {
+    if ((await this.find(path)) === undefined) throw notFound(path);
+    return this.#reader.open(path);
+  }
+
+  async openOrFind(path: TreePath) {
+    return (await this.find(path)) && this.#reader.openOrFind(path);
+  }
+
+  snapshotOfMissing(path: TreePath) {
+    return this.#reader.snapshotOfMissing(path);
   }
 }
