@@ -113,6 +113,7 @@ export const config: typeof en = {
     "logging.json_log_filter": "写入该文件的日志；默认与 `log_filter` 相同。",
     "logging.memory_log_capacity": "内存中为 `node-server_log` 保留的日志条数；0 表示关闭。",
     "logging.memory_log_filter": "保留在内存中的日志；默认与 `log_filter` 相同。",
+    "logging.keep_audit_days": "数据库保留审计记录（谁改动了什么）的天数；最多 100,000 条和 64 MiB。",
     "logging.access_log": "把每个 HTTP 请求作为一行写入此文件；不设置则没有访问日志。",
     "logging.access_log_format":
       "访问日志的格式：`combined` 为 Web 服务器的常用格式，行末附请求的耗时和编号；`vhost_combined` 相同，但行首为主机名和端口；或 `json`，含主机名和存储桶。",
