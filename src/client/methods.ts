@@ -14,7 +14,7 @@ export type Certificate = { name: string; of: "server" | "bucket"; state: "waiti
 
 export type ClusterNode = { uuid: string; boot: string; name: string; url: string | null; version: string; since: number; last_seen: number; alive: boolean; ready: boolean; files: string; processes: number };
 
-export type ConfigKey = { table?: string; name: string; type: string; description: string; is_required: boolean; default?: string; choices: string[]; minimum?: number; maximum?: number; example?: string };
+export type ConfigKey = { table?: string; is_repeated: boolean; name: string; type: string; description: string; is_required: boolean; default?: string; choices: string[]; minimum?: number; maximum?: number; example?: string };
 
 export type ConfigWarning = { field: string; why: string; line?: number; column?: number };
 

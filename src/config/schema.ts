@@ -674,6 +674,8 @@ export const settings: readonly Setting[] = sections.flatMap(([table, keys]) =>
 export interface KeyDescription {
   /** Undefined for keys above the first table. */
   readonly table?: string | undefined;
+  /** Whether the table may be there several times, each as `[[table]]`. */
+  readonly is_repeated: boolean;
   readonly name: string;
   /** The name of the type in the docs. */
   readonly type: string;
@@ -690,8 +692,10 @@ export interface KeyDescription {
 
 /** Returns all keys in the order of the file. */
 export function describeKeys(): readonly KeyDescription[] {
-  return settings.map(({ table, name, key }) => ({
+  const inHooks = Object.entries(hookKeys).map(([name, key]) => ({ table: "hooks", name, key }));
+  return [...settings, ...inHooks].map(({ table, name, key }) => ({
     table,
+    is_repeated: table === "hooks",
     name,
     type: key.typeLabel,
     description: key.description,

@@ -87,6 +87,7 @@ const configWarning = z
 const configKey = z
   .object({
     table: z.string().optional().describe("undefined for keys above the first table"),
+    is_repeated: z.boolean().describe("whether the table may be there several times, each as `[[table]]`"),
     name: z.string(),
     type: z.string(),
     description: z.string(),
@@ -122,6 +123,7 @@ export const nodeConfig = {
       params: { token: "<SUPER_TOKEN>" },
       result: [
         {
+          is_repeated: false,
           name: "drain_seconds",
           type: "seconds",
           description: "How long the server keeps serving before it stops or restarts…",

@@ -23,6 +23,10 @@ test("keys of the table are suggested that are not set yet", () => {
   expect(logging).toContain("json_log_file");
   expect(logging).not.toContain("log_filter");
   expect(suggested("[d|")).toEqual(["tls", "logging", "database", "files", "s3"]);
+  expect(suggested("[[h|")).toEqual(["hooks"]);
+  const hook = '[[hooks]]\nurl = "https://a.example/"\n';
+  expect(suggested(`${hook}x|\n${hook}`)).toEqual(["secret", "events", "buckets"]);
+  expect(suggested(`${hook}[[hooks]]\nx|`)).toEqual(["url", "secret", "events", "buckets"]);
   expect(suggested("# t|")).toEqual([]);
   const known = settings.filter(({ table }) => table === "database").map(({ name }) => name);
   expect(suggested("[database]\nx|")).toEqual(known);
@@ -52,9 +56,8 @@ test("the key of a line is known by its table, also in a comment", () => {
 
 test("every key has a description and a type in Chinese, with the same names and values in it", () => {
   const { descriptions, types } = zh;
-  const nameOf = ({ table, name }: (typeof settings)[number]) =>
-    table === undefined ? name : `${table}.${name}`;
-  expect(Object.keys(descriptions).sort()).toEqual(settings.map(nameOf).sort());
+  const nameOf = ({ table, name }: ConfigKeys[number]) => (table === undefined ? name : `${table}.${name}`);
+  expect(Object.keys(descriptions).sort()).toEqual(documented.map(nameOf).sort());
   const codeIn = (text = "") => text.split("`").filter((_, at) => at % 2 === 1);
   for (const key of documented) {
     const path = key.table === undefined ? key.name : `${key.table}.${key.name}`;

@@ -16,7 +16,7 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { ConfigFile } from "../../src/config/config-file.ts";
-import { settings } from "../../src/config/schema.ts";
+import { hookKeys, settings } from "../../src/config/schema.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { newHome, sqliteUrl } from "../support/process.ts";
 import { within } from "../support/until.ts";
@@ -34,9 +34,10 @@ test("config_schema lists every key with what a person or a program must know to
   const keys = (await node.call("node-server_config_schema", { token: node.superToken })) as Array<
     Record<string, unknown>
   >;
-  expect(keys.map(({ table, name }) => [table, name])).toEqual(
-    settings.map(({ table, name }) => [table, name]),
-  );
+  expect(keys.map(({ table, is_repeated, name }) => [table, is_repeated, name])).toEqual([
+    ...settings.map(({ table, name }) => [table, false, name]),
+    ...Object.keys(hookKeys).map((name) => ["hooks", true, name]),
+  ]);
   const find = (wanted: string) => keys.find(({ name }) => name === wanted);
   expect(find("ws_listener")).toMatchObject({ type: "address", is_required: true, choices: [] });
   expect(find("drain_seconds")).toMatchObject({ default: "0", minimum: 0, maximum: 3600 });

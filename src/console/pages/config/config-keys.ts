@@ -15,7 +15,7 @@ export function typeOf({ type }: ConfigKey): string {
   return t.config.types[type] ?? type;
 }
 
-const header = /^[ \t]*\[[ \t]*([\w-]*)[ \t]*\]/;
+const header = /^[ \t]*\[\[?[ \t]*([\w-]*)[ \t]*\]/;
 /** A key and what is before its value. A key in a comment is found too, because a new file has most keys in comments. */
 const setting = /^[ \t]*(#?)[ \t]*([\w-]+)[ \t]*=[ \t]*/;
 
@@ -35,16 +35,13 @@ function tableOf(lines: readonly string[]): string | undefined {
   return lines.findLast((line) => header.test(line))?.match(header)?.[1];
 }
 
-/** Names that are set in a table of the text. */
-function namesIn(text: string, table: string | undefined): ReadonlySet<string> {
-  let current: string | undefined;
-  const names = new Set<string>();
-  for (const line of text.split("\n")) {
-    current = header.exec(line)?.[1] ?? current;
-    const [, comment, name] = setting.exec(line) ?? [];
-    if (current === table && comment === "" && name !== undefined) names.add(name);
-  }
-  return names;
+/** Names that are set in the table around a line, which is counted from 0. Of a repeated table, only the one there counts. */
+function namesAround(text: string, line: number): ReadonlySet<string> {
+  const lines = text.split("\n");
+  const start = lines.findLastIndex((one, at) => at < line && header.test(one)) + 1;
+  const end = lines.findIndex((one, at) => at >= start && header.test(one));
+  const own = lines.slice(start, end === -1 ? undefined : end).map((one) => setting.exec(one) ?? []);
+  return new Set(own.flatMap(([, comment, name]) => (comment === "" && name !== undefined ? [name] : [])));
 }
 
 /** Suggestions for what is being written at an offset of the text: a table, a key that is not set yet, or a value. */
@@ -53,14 +50,20 @@ export function suggestConfig(keys: ConfigKeys, text: string, at: number): Sugge
   const before = lines.at(-1) ?? "";
   const [after = ""] = text.slice(at).split("\n", 1);
   const table = tableOf(lines.slice(0, -1));
-  const [, begun] = /^[ \t]*\[[ \t]*([\w-]*)$/.exec(before) ?? [];
-  if (begun !== undefined)
+  const [, second, begun] = /^[ \t]*\[(\[?)[ \t]*([\w-]*)$/.exec(before) ?? [];
+  if (begun !== undefined) {
+    const tables = keys.filter(({ is_repeated }) => is_repeated === (second === "["));
     return suggestionsFor(
       begun,
-      [...new Set(keys.flatMap(({ table: named }) => named ?? []))].map((label) => ({ label })),
+      [...new Set(tables.flatMap(({ table: named }) => named ?? []))].map((label) => ({ label })),
     );
+  }
   const [, name] = /^[ \t]*([\w-]+)$/.exec(before) ?? [];
-  if (name !== undefined) return suggestionsFor(name, keySuggestions(keys, { text, table, after }));
+  if (name !== undefined)
+    return suggestionsFor(
+      name,
+      keySuggestions(keys, { table, isSet: namesAround(text, lines.length - 1), after }),
+    );
   const found = setting.exec(before);
   if (found === null || found[1] === "#") return undefined;
   const key = findKey(keys, table, found[2] ?? "");
@@ -68,14 +71,14 @@ export function suggestConfig(keys: ConfigKeys, text: string, at: number): Sugge
 }
 
 interface KeyContext {
-  readonly text: string;
   readonly table: string | undefined;
+  /** Names that need no suggestion. */
+  readonly isSet: ReadonlySet<string>;
   /** Rest of the line. */
   readonly after: string;
 }
 
-function keySuggestions(keys: ConfigKeys, { text, table, after }: KeyContext): Suggestion[] {
-  const isSet = namesIn(text, table);
+function keySuggestions(keys: ConfigKeys, { table, isSet, after }: KeyContext): Suggestion[] {
   return keys
     .filter((key) => key.table === table && !isSet.has(key.name))
     .map((key) => ({

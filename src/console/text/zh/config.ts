@@ -141,6 +141,12 @@ export const config: typeof en = {
     "s3.host":
       "所有监听地址在此主机名上为 S3 客户端提供服务；存储桶可写在路径中（`https://s3.example.com/bucket/key`），也可写在主机名中（`https://bucket.s3.example.com/key`）。",
     "s3.anonymous": "未签名的请求能否像普通 HTTP 一样通过 S3 读取公开存储桶的文件。不能列出文件。",
+    "hooks.url": "以 POST 发送事件的地址。只发送到此地址，不跟随重定向；可以是内网地址。",
+    "hooks.secret":
+      "用于按 [Standard Webhooks](https://www.standardwebhooks.com/) 对每个请求签名的密钥。以 `whsec_` 开头时，其余部分为 base64 编码的密钥。",
+    "hooks.events":
+      "发送哪些事件：`file.created`、`file.changed`、`file.moved`、`file.deleted`、`deploy.published`、`verdict.changed`、一类事件（如 `file.*`）或全部。",
+    "hooks.buckets": "发送哪些存储桶的事件；默认为全部。",
     "files.request_timeout_ms": "S3 完成请求的每一步（例如开始应答或发送后续字节）的最长时间。",
   },
   types: {
