@@ -29,7 +29,7 @@ export interface Services {
   /** The certificates that the server orders by itself. */
   readonly certificates: Pick<Certificates, "list" | "renew" | "set">;
   /** What is sent to webhooks. */
-  readonly hooks: Pick<Hooks, "list" | "test" | "add" | "wake" | "wantsEvent">;
+  readonly hooks: Pick<Hooks, "list" | "test" | "add" | "wake" | "wantsEvent" | "counts">;
   /** A certificate that ends soon, or has ended; undefined while all is well. */
   certificateState(): { readonly hasExpired: boolean; readonly expires: string } | undefined;
   /** How the backups go that the server makes by itself; undefined if it makes none. */

@@ -38,6 +38,18 @@ export interface HookReport {
   readonly state: HookState;
 }
 
+/** HookCounts are what a process knows of a webhook without asking the database. */
+export interface HookCounts {
+  /** Events that waited when they were last counted, with those that were added since. */
+  readonly waiting: number;
+  /** Attempts that had failed since one succeeded, when that was last read. */
+  readonly failures: number;
+  /** Events that this process has delivered since it started. */
+  readonly delivered: number;
+  /** Events that this process has given up, or that found the queue full. */
+  readonly lost: number;
+}
+
 /** NewEvent is something that has happened. */
 export interface NewEvent {
   readonly type: HookEvent;
@@ -75,8 +87,9 @@ export class Hooks {
   readonly #holder = randomText(16);
   readonly #task: Task;
   #hooks: readonly Hook[] = [];
-  /** How many events waited when they were last counted, with those that were added since. */
-  readonly #waiting = new Map<string, number>();
+  readonly #counts = new Map<string, { -readonly [K in keyof HookCounts]: HookCounts[K] }>();
+  /** Events that found the queue full and are not yet noted in the database. */
+  readonly #dropped = new Map<string, number>();
   /** The webhooks whose queue is full. */
   readonly #full = new Set<string>();
   #clearedAt = Number.NEGATIVE_INFINITY;
@@ -98,6 +111,11 @@ export class Hooks {
 
   close(): Promise<void> {
     return this.#task.close();
+  }
+
+  /** The counts of each webhook of the configuration. */
+  get counts(): ReadonlyArray<readonly [hook: string, counts: HookCounts]> {
+    return this.#hooks.map(({ id }) => [id, this.#countsOf(id)]);
   }
 
   /** wants returns whether any webhook wants events of a bucket. */
@@ -127,12 +145,12 @@ export class Hooks {
       for (const { type, data } of events) {
         if (!matchesHook(patterns, type) || (bucket !== undefined && buckets?.includes(bucket) === false))
           continue;
-        const waiting = this.#waiting.get(id) ?? 0;
-        if (waiting >= maxWaiting) {
+        const counts = this.#countsOf(id);
+        if (counts.waiting >= maxWaiting) {
           this.#lose(id);
           continue;
         }
-        this.#waiting.set(id, waiting + 1);
+        counts.waiting += 1;
         await database.hooks.add(id, { id: Bun.randomUUIDv7(), type, at: now, data }, transaction);
       }
   }
@@ -163,7 +181,15 @@ export class Hooks {
     );
   }
 
+  #countsOf(hook: string) {
+    const counts = this.#counts.get(hook) ?? { waiting: 0, failures: 0, delivered: 0, lost: 0 };
+    this.#counts.set(hook, counts);
+    return counts;
+  }
+
   #lose(hook: string): void {
+    this.#countsOf(hook).lost += 1;
+    this.#dropped.set(hook, (this.#dropped.get(hook) ?? 0) + 1);
     if (this.#full.has(hook)) return;
     this.#full.add(hook);
     outsideSpans(() =>
@@ -206,9 +232,13 @@ export class Hooks {
     const { clock, log } = this.#options;
     const first = await hooks.first(hook.id, batchSize);
     const waiting = first.length < batchSize ? first.length : await hooks.waiting(hook.id);
-    this.#waiting.set(hook.id, waiting);
+    const counts = this.#countsOf(hook.id);
+    counts.waiting = waiting;
     if (waiting < maxWaiting) this.#full.delete(hook.id);
-    if (first.length === 0) return false;
+    if (first.length === 0) {
+      counts.failures = 0;
+      return false;
+    }
     let lockedUntil = 0;
     const takeLock = async () => {
       const now = clock.now();
@@ -226,20 +256,24 @@ export class Hooks {
     let lost = 0;
     let problem: Problem | undefined;
     let { failures } = await hooks.state(hook.id);
+    counts.failures = failures;
     for (const { key, value } of first) {
       if (signal.aborted || !(await takeLock())) {
         isMore = false;
         break;
       }
       problem = await this.#send(hook, value, signal);
-      if (problem === undefined) delivered += 1;
-      else {
+      if (problem === undefined) {
+        delivered += 1;
+        counts.delivered += 1;
+      } else {
         const isRefused = problem.isFinal && failures + 1 >= maxRefusals;
         if (!isRefused && value.at > clock.now() - maxAgeMs) {
           isMore = false;
           break;
         }
         lost += 1;
+        counts.lost += 1;
         problem = undefined;
         const { id, type } = value;
         outsideSpans(() =>
@@ -248,6 +282,7 @@ export class Hooks {
       }
       failures = 0;
       await hooks.remove(hook.id, key);
+      counts.waiting = Math.max(0, counts.waiting - 1);
     }
     if (lockedUntil === 0) return false;
     await this.#note(hook, hooks, { delivered, lost, problem });
@@ -262,9 +297,12 @@ export class Hooks {
   ): Promise<void> {
     const { clock, log } = this.#options;
     const now = clock.now();
+    const dropped = this.#dropped.get(id) ?? 0;
     let before = 0;
+    let isNoted = false;
     const state = await hooks.change(id, (old) => {
-      if (old.holder !== this.#holder) return old;
+      isNoted = old.holder === this.#holder;
+      if (!isNoted) return old;
       before = old.failures;
       const failures = problem === undefined ? 0 : (delivered + lost > 0 ? 0 : old.failures) + 1;
       return {
@@ -273,12 +311,14 @@ export class Hooks {
         failures,
         retry_at: problem === undefined ? 0 : now + pauseAfter(failures),
         delivered: old.delivered + delivered,
-        lost: old.lost + lost,
+        lost: old.lost + lost + dropped,
         delivered_at: delivered > 0 ? now : old.delivered_at,
         problem:
           problem === undefined ? old.problem : { at: now, reason: problem.reason, status: problem.status },
       };
     });
+    if (isNoted) this.#dropped.set(id, (this.#dropped.get(id) ?? 0) - dropped);
+    this.#countsOf(id).failures = state.failures;
     const about = { hook: id, url: shownUrl(url) };
     if (problem !== undefined && state.failures === 1) {
       const { reason, status } = problem;

@@ -10,7 +10,7 @@ const hook = z
     buckets: z.array(z.string()).readonly().optional(),
     waiting: z.int().describe("events that are still to be sent"),
     delivered: z.int(),
-    lost: z.int().describe("events that were given up"),
+    lost: z.int().describe("events that were given up, or that found 10,000 others waiting"),
     delivered_at: z.int().optional(),
     failures: z.int().describe("attempts that have failed since one succeeded"),
     retry_at: z.int().optional().describe("when the next attempt is made after a failure"),

@@ -2,6 +2,7 @@ import { build } from "../build.ts";
 import { counter, type Family, gauge, labelled, type Sample } from "../metrics/family.ts";
 import type { HistoryPart } from "../metrics/history.ts";
 import { backupFact, judge, levels, loggedFacts, measuredCodes, measuredFacts } from "../metrics/verdict.ts";
+import type { Services } from "../services.ts";
 import { loadOf, type MetricSources } from "./sources.ts";
 
 export function buildFamilies(): Family[] {
@@ -95,6 +96,42 @@ export function backupFamilies({ services }: MetricSources): Family[] {
       "Backups of the server that failed.",
       () => state()?.failures ?? 0,
     ),
+  ];
+}
+
+type HookCounts = Services["hooks"]["counts"][number][1];
+
+export function hookFamilies({ services }: MetricSources): Family[] {
+  const byHook = (field: keyof HookCounts) => () =>
+    labelled(
+      "hook",
+      services().hooks.counts.map(([hook, counts]) => [hook, counts[field]] as const),
+    );
+  return [
+    {
+      name: "node_server_webhook_waiting_events",
+      help: "Events that wait to be sent to a webhook, by any node.",
+      type: "gauge",
+      samples: byHook("waiting"),
+    },
+    {
+      name: "node_server_webhook_failures",
+      help: "Attempts to send to a webhook that have failed since one succeeded, on any node.",
+      type: "gauge",
+      samples: byHook("failures"),
+    },
+    {
+      name: "node_server_webhook_delivered_events_total",
+      help: "Events that this process has sent to a webhook.",
+      type: "counter",
+      samples: byHook("delivered"),
+    },
+    {
+      name: "node_server_webhook_lost_events_total",
+      help: "Events for a webhook that this process has given up, or that found its queue full.",
+      type: "counter",
+      samples: byHook("lost"),
+    },
   ];
 }
 

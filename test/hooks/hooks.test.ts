@@ -1,4 +1,4 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { openDatabase } from "../../src/db/database.ts";
 import { type HookSettings, Hooks } from "../../src/hooks/hooks.ts";
@@ -7,6 +7,7 @@ import { settingsFor } from "../support/database-settings.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, eachStore, tempFolder, testNode } from "../support/node.ts";
 import { migratedDatabase } from "../support/node-database.ts";
+import { leftToAll } from "../support/tier.ts";
 import { until } from "../support/until.ts";
 
 const secret = "a-secret-of-the-story-that-is-long-enough";
@@ -148,6 +149,29 @@ eachDatabase("an event that the receiver refuses for good does not hold up those
   await at.add(hooks, "next");
   await until("the next came", () => to.deliveries.length === 1);
   expect(to.deliveries[0]?.data.path).toBe("next");
+  const [id = "", counts] = hooks.counts[0] ?? [];
+  await until("it is counted", () => counts?.delivered === 1 && counts.failures === 0);
+  expect([id, counts]).toEqual([
+    (await hooks.list(at.database))[0]?.id ?? "",
+    { waiting: 0, failures: 0, delivered: 1, lost: 1 },
+  ]);
+});
+
+leftToAll(test)("events that find the queue full are counted as lost", async () => {
+  await using to = receiver();
+  await using at = await home("sqlite");
+  to.state.status = 503;
+  await using hooks = at.open({ url: to.url });
+  await at.add(hooks, "first");
+  await until("it failed", async () => (await hooks.list(at.database))[0]?.state.failures === 1);
+  const event = { type: "file.created", data: { bucket: "site", path: "more" } } as const;
+  await at.database.transact((transaction) =>
+    hooks.add(at.database, Array<typeof event>(10_002).fill(event), { bucket: "site", transaction }),
+  );
+  expect(hooks.counts[0]?.[1]).toMatchObject({ waiting: 10_000, lost: 3 });
+  await at.clock.jump(20_000);
+  await until("it is noted", async () => (await hooks.list(at.database))[0]?.state.lost === 3);
+  expect((await hooks.list(at.database))[0]).toMatchObject({ waiting: 10_000, state: { failures: 2 } });
 });
 
 eachStore("a server sends what changes in its buckets, and a reload changes to whom", async (options) => {
@@ -171,7 +195,14 @@ eachStore("a server sends what changes in its buckets, and a reload changes to w
     { type: "file.deleted", bucket: "site", path: "a.txt", by: "root" },
     { type: "deploy.published", bucket: "site", deploy, by: "root" },
   ]);
+  const metric = (name: string) => {
+    const family = node.node.families.find((one) => one.name === `node_server_webhook_${name}`);
+    return [...(family?.samples() ?? [])].map(({ value }) => value);
+  };
+  await until("all are counted", () => Bun.deepEquals(metric("delivered_events_total"), [3]));
+  expect([metric("failures"), metric("lost_events_total")]).toEqual([[0], [0]]);
   await Bun.write(node.configPath, text);
   await node.node.reload();
   expect(await node.call("hooks_list", { token })).toEqual([]);
+  expect(metric("delivered_events_total")).toEqual([]);
 });
