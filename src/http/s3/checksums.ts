@@ -227,6 +227,8 @@ export const checksumNames = Object.keys(algorithms) as ChecksumName[];
 export type Checksums = { readonly [N in ChecksumName]?: string };
 
 const prefix = "x-amz-checksum-";
+/** The name of each with that of its header. */
+const checksumHeaderNames = checksumNames.map((name) => [name, prefix + name] as const);
 
 export function openChecksum(name: ChecksumName): Hasher {
   return algorithms[name].open();
@@ -245,15 +247,15 @@ export function checksumHeaders(checksums: Checksums): Record<string, string> {
 
 /** checksumsIn reads the headers that name the checksum of a body, or a trailer. */
 export function checksumsIn(headers: Pick<Headers, "get"> | ReadonlyMap<string, string>): Checksums {
-  return Object.fromEntries(
-    checksumNames.flatMap((name) => {
-      const value = headers.get(prefix + name);
-      if (value === null || value === undefined) return [];
-      if (Buffer.from(value, "base64").length !== algorithms[name].bytes)
-        throw new S3Error("InvalidRequest", `the value of ${prefix}${name} is not a checksum`);
-      return [[name, value]];
-    }),
-  );
+  const checksums: { [N in ChecksumName]?: string } = {};
+  for (const [name, header] of checksumHeaderNames) {
+    const value = headers.get(header);
+    if (value === null || value === undefined) continue;
+    if (Buffer.from(value, "base64").length !== algorithms[name].bytes)
+      throw new S3Error("InvalidRequest", `the value of ${header} is not a checksum`);
+    checksums[name] = value;
+  }
+  return checksums;
 }
 
 /** BodyChecksums computes the MD5 of a body, which is its entity tag, and the checksums that its request names or asks for. */
@@ -263,7 +265,7 @@ export class BodyChecksums {
   readonly #contentMd5: string | null;
   /** Those that are announced for the trailer. */
   readonly #trailing: readonly ChecksumName[];
-  readonly #hashers: ReadonlyMap<ChecksumName, Hasher>;
+  readonly #hashers = new Map<ChecksumName, Hasher>();
 
   /** `further` is computed even if the request does not name it. */
   constructor({ headers }: { readonly headers: Pick<Headers, "get"> }, further?: ChecksumName) {
@@ -271,13 +273,11 @@ export class BodyChecksums {
     this.#contentMd5 = headers.get("content-md5");
     if (this.#contentMd5 !== null && Buffer.from(this.#contentMd5, "base64").length !== 16)
       throw new S3Error("InvalidDigest", "Content-MD5 is not an MD5 in base64");
-    const trailer = (headers.get("x-amz-trailer") ?? "").split(",").map((name) => name.trim().toLowerCase());
-    this.#trailing = checksumNames.filter((name) => trailer.includes(prefix + name));
+    this.#trailing = announcedIn(headers.get("x-amz-trailer"));
     const asked = checksumNamed(headers.get("x-amz-sdk-checksum-algorithm"));
-    const wanted = checksumNames.filter(
-      (name) => name === asked || name === further || name in this.#given || this.#trailing.includes(name),
-    );
-    this.#hashers = new Map(wanted.map((name) => [name, openChecksum(name)]));
+    for (const name of checksumNames)
+      if (name === asked || name === further || name in this.#given || this.#trailing.includes(name))
+        this.#hashers.set(name, openChecksum(name));
   }
 
   update(chunk: Uint8Array): void {
@@ -290,9 +290,8 @@ export class BodyChecksums {
     const md5 = this.#md5.digest("hex");
     if (this.#contentMd5 !== null && Buffer.from(this.#contentMd5, "base64").toString("hex") !== md5)
       throw badDigest("Content-MD5");
-    const checksums: Checksums = Object.fromEntries(
-      [...this.#hashers].map(([name, hasher]) => [name, hasher.digest("base64")]),
-    );
+    const checksums: { [N in ChecksumName]?: string } = {};
+    for (const [name, hasher] of this.#hashers) checksums[name] = hasher.digest("base64");
     const inTrailer = checksumsIn(trailer);
     const missing = this.#trailing.find((name) => inTrailer[name] === undefined);
     if (missing !== undefined)
@@ -305,6 +304,13 @@ export class BodyChecksums {
       if (given[name] !== undefined && given[name] !== checksums[name]) throw badDigest(prefix + name);
     return { md5, checksums };
   }
+}
+
+/** announcedIn reads the header that names the checksums behind the body. */
+function announcedIn(trailer: string | null): ChecksumName[] {
+  if (trailer === null) return [];
+  const names = trailer.split(",").map((name) => name.trim().toLowerCase());
+  return checksumNames.filter((name) => names.includes(prefix + name));
 }
 
 function badDigest(header: string): S3Error {

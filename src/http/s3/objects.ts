@@ -242,8 +242,8 @@ function overrides({ query, signature }: S3Call): Record<string, string> {
 export async function putObject(call: S3Call): Promise<Response> {
   const { request, key, files } = call;
   const headers = recordHeaders(request.headers);
-  if (objectKey(key).isFolder) return putFolder(call, headers);
-  const path = filePath(call);
+  const { path, isFolder } = objectKey(key);
+  if (isFolder) return putFolder(call, headers);
   const conditions = await writeConditions(call, path);
   // A look at the body of a short one would make a stream of it.
   if (needsExamination(request) && request.body !== null)

@@ -58,7 +58,10 @@ export function objectKey(key: string): ObjectKey {
   const isFolder = key.endsWith("/");
   try {
     const path = treePath(isFolder ? key.slice(0, -1) : key);
-    const isTooLong = path.split("/").some((name) => Buffer.byteLength(name) > maxNameBytes);
+    // A character has at most three bytes for each of its units.
+    const isTooLong =
+      path.length * 3 > maxNameBytes &&
+      path.split("/").some((name) => Buffer.byteLength(name) > maxNameBytes);
     if (!isTooLong) return { path, isFolder };
   } catch (error) {
     if (!(error instanceof Fault) || error.data.reason === "name_too_long") throw error;

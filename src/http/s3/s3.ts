@@ -213,7 +213,7 @@ export const unknownParameters = [
 ];
 
 /** Headers that ask for what the server does not do, unless they have one of these values. */
-const unknownHeaders: Readonly<Record<string, readonly string[]>> = {
+const unknownHeaders = Object.entries<readonly string[]>({
   "x-amz-acl": ["private", "bucket-owner-full-control"],
   "x-amz-storage-class": ["STANDARD"],
   "x-amz-tagging": [""],
@@ -230,7 +230,7 @@ const unknownHeaders: Readonly<Record<string, readonly string[]>> = {
   "x-amz-grant-read-acp": [],
   "x-amz-grant-write": [],
   "x-amz-grant-write-acp": [],
-};
+});
 
 /** Target is what an address names. */
 interface Target {
@@ -504,11 +504,12 @@ function assertImplemented(
   query: Query,
   operation: Operation,
 ): void {
-  for (const name of unknownParameters)
-    if (query.has(name) && operation.query !== name) throw notImplemented(`the parameter ${name}`);
+  if (query.size > 0)
+    for (const name of unknownParameters)
+      if (query.has(name) && operation.query !== name) throw notImplemented(`the parameter ${name}`);
   const version = query.get("versionId");
   if (version !== undefined && version !== "null") throw notImplemented("the parameter versionId");
-  for (const [name, values] of Object.entries(unknownHeaders)) {
+  for (const [name, values] of unknownHeaders) {
     const value = headers.get(name);
     if (value !== null && !values.includes(value)) throw notImplemented(`${name}: ${value.slice(0, 100)}`);
   }
