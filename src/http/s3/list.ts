@@ -50,18 +50,21 @@ export async function listObjects(call: S3Call): Promise<Response> {
   const objects = await readObjects(files, entries);
   const owner = !isSecond || query.get("fetch-owner") === "true";
   const end = `<StorageClass>STANDARD</StorageClass>${owner ? `<Owner>${element("ID", bucket.name)}</Owner>` : ""}</Contents>`;
-  const contents = items.map((item) => {
-    if (item.kind === "prefix")
-      return `<CommonPrefixes>${element("Prefix", encode(item.key))}</CommonPrefixes>`;
+  let contents = "";
+  for (const item of items) {
+    if (item.kind === "prefix") {
+      contents += `<CommonPrefixes>${element("Prefix", encode(item.key))}</CommonPrefixes>`;
+      continue;
+    }
     const { key, entry } = item;
     const { etag = "", content } = objects.get(entry.path) ?? {};
     const algorithm = content?.checksums && Object.keys(content.checksums)[0];
-    const modified = new Date(entry.stats.modifiedMs).toISOString();
+    const modified = toTime(entry.stats.modifiedMs);
     const size = entry.kind === "folder" ? 0 : entry.stats.size;
-    return `<Contents>${element("Key", encode(key))}<LastModified>${modified}</LastModified><ETag>${etag.replaceAll('"', "&quot;")}</ETag>${
+    contents += `<Contents>${element("Key", encode(key))}<LastModified>${modified}</LastModified><ETag>&quot;${etag.slice(1, -1)}&quot;</ETag>${
       algorithm === undefined ? "" : element("ChecksumAlgorithm", algorithm.toUpperCase())
     }<Size>${size}</Size>${end}`;
-  });
+  }
   const last = isTruncated ? (items.at(-1)?.key ?? "") : "";
   const place = isSecond
     ? element("KeyCount", items.length) +
@@ -78,8 +81,19 @@ export async function listObjects(call: S3Call): Promise<Response> {
       (query.has("encoding-type") ? element("EncodingType", "url") : "") +
       element("IsTruncated", isTruncated) +
       place +
-      contents.join(""),
+      contents,
   );
+}
+
+/** The second that was written last: files are mostly put many in a second. */
+let lastSecond = { seconds: 0, text: "1970-01-01T00:00:00." };
+
+function toTime(ms: number): string {
+  const whole = Math.trunc(ms);
+  const seconds = Math.floor(whole / 1000);
+  if (seconds !== lastSecond.seconds)
+    lastSecond = { seconds, text: new Date(seconds * 1000).toISOString().slice(0, -4) };
+  return `${lastSecond.text}${String(whole - seconds * 1000).padStart(3, "0")}Z`;
 }
 
 export function limitIn(text: string | undefined): number {
