@@ -4,6 +4,7 @@ import { otherFamilies, ownFamilies } from "../src/auth/permission.ts";
 import { hostForm } from "../src/base/address.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { invisible } from "../src/base/visible-text.ts";
+import { previewNameForm } from "../src/buckets/history/deploy-record.ts";
 import { nameForm } from "../src/buckets/record.ts";
 import { events } from "../src/log/events.ts";
 import { auditTarget, contractTargets, dbTargets } from "../src/log/filter.ts";
@@ -57,6 +58,7 @@ export function clientTypes(): string {
     releaseTag: tagPattern,
     bucketName: nameForm,
     hostName: hostForm,
+    previewName: previewNameForm,
   }).map(([name, pattern]) => `  ${name}: ${pattern},`);
   return `// Printed by \`npm run docs\` from the declarations; edit those instead.
 

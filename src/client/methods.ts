@@ -670,6 +670,7 @@ export const patterns = {
   releaseTag: /^v(\d{1,9}\.\d{1,9}\.\d{1,9})$/,
   bucketName: /^(?!\.+$)[A-Za-z0-9_.-]{1,128}$/,
   hostName: /^(?=.{1,253}$)(?!\d+(?:\.\d+){3}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/,
+  previewName: /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
 } as const;
 
 /** Targets of the log. `db` stands for those of libraries. */

@@ -135,7 +135,8 @@ inBrowser(
     expect(await axeFindings(page)).toEqual([]);
     await dropFiles(page, { x: 640, y: 600 }, dist);
     const review = page.getByRole("region", { name: "Publish dist?" });
-    await review.getByText(`${pages + 2} added, 1 changed, 1 removed, 0 unchanged`).waitFor();
+    const counts = review.getByText(`${pages + 2} added, 1 changed, 1 removed, 0 unchanged`);
+    await counts.waitFor({ timeout: 40_000 });
     await review.getByText("_redirects:1").waitFor();
     await review.getByText("1 file left out").waitFor();
     await review.getByText("added, 1 changed").click();
@@ -184,3 +185,41 @@ inBrowser(
   },
   60_000,
 );
+
+inBrowser("a dropped site gets a preview name, and a wrong one is refused at its field", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "index.html": "first" });
+  await using own = await tempFolder();
+  const dist = join(own.path, "dist");
+  mkdirSync(dist);
+  writeFileSync(join(dist, "index.html"), "second");
+  const deploys = () =>
+    node.call("static-bucket_deploy_list", { token: node.superToken, name: "site" }) as Promise<
+      { preview: string | null }[]
+    >;
+  await using tab = await openConsole(node, { at: "/buckets/site/deploys" });
+  const { page } = tab;
+  const field = page.getByLabel("Preview name (optional)");
+  await field.fill("Feature/login");
+  await page.getByText("A preview name has 1 to 63 characters").waitFor();
+  expect(await axeFindings(page)).toEqual([]);
+  await page.setViewportSize({ width: 320, height: 700 });
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+  await shoot(page, "deploy-preview-name-narrow");
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const choose = async (press: () => Promise<void>) => {
+    const chooser = page.waitForEvent("filechooser");
+    await press();
+    await (await chooser).setFiles(dist);
+  };
+  await choose(() => page.getByRole("button", { name: "Choose folder" }).click());
+  await page.locator("input:focus[aria-invalid]").waitFor();
+  expect(await deploys()).toEqual([]);
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.type("feature-login");
+  await page.keyboard.press("Tab");
+  await choose(() => page.keyboard.press("Enter"));
+  await page.getByRole("region", { name: "Publish dist?" }).getByText("1 changed").waitFor();
+  await page.getByRole("row", { name: /dist/ }).getByText("Preview feature-login").waitFor();
+  expect(await deploys()).toMatchObject([{ preview: "feature-login" }]);
+});

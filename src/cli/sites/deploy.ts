@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
-import { ClientError, type NodeServerClient, NotFound, RpcError } from "../../client/index.ts";
+import { ClientError, type NodeServerClient, NotFound, patterns, RpcError } from "../../client/index.ts";
 import { command, exitCodes, type Options, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
@@ -39,7 +39,7 @@ const deployOptions = [
 
 /** The name of a branch often has other characters. */
 function parsePreviewName(text: string): string {
-  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return text;
+  if (patterns.previewName.test(text)) return text;
   const near = text
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")

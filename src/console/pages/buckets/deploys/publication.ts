@@ -33,6 +33,8 @@ const maxUploads = 4;
 export class Publication {
   readonly bucket: string;
   readonly site: Site;
+  /** The name of its stable preview address. */
+  readonly preview: string | undefined;
   readonly progress = signal<Progress>({ state: "reading", files: 0, allFiles: 0, bytes: 0, allBytes: 0 });
   /** The deploy, once it was begun. */
   deploy: string | undefined;
@@ -40,10 +42,14 @@ export class Publication {
   #digests: readonly Digest[] | undefined;
   #abort = new AbortController();
 
-  constructor(client: NodeServerClient, bucket: string, site: Site) {
+  constructor(
+    client: NodeServerClient,
+    { bucket, site, preview }: Pick<Publication, "bucket" | "site" | "preview">,
+  ) {
     this.#client = client;
     this.bucket = bucket;
     this.site = site;
+    this.preview = preview;
   }
 
   /** Reads and uploads the files, or goes on after a failure. With `force` it begins also while somebody else deploys. */
@@ -111,8 +117,9 @@ export class Publication {
   }
 
   #begin(force: boolean, signal: AbortSignal) {
-    const { bucket: name, site } = this;
-    return this.#client.call("static-bucket_deploy_begin", { name, note: site.name, force }, { signal });
+    const { bucket: name, site, preview } = this;
+    const params = { name, note: site.name, preview, force };
+    return this.#client.call("static-bucket_deploy_begin", params, { signal });
   }
 
   async #fill(deploy: string, digests: readonly Digest[], signal: AbortSignal): Promise<void> {

@@ -1,11 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { DeployCheck } from "../../../../client/index.ts";
+import { type DeployCheck, patterns } from "../../../../client/index.ts";
 import { bytes, number } from "../../../format.ts";
 import { useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { useCall, WhenLoaded } from "../../../ui/call.tsx";
 import { FileName } from "../../../ui/file-name.tsx";
+import { TextField } from "../../../ui/form.tsx";
 import { Icon } from "../../../ui/icons.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
@@ -25,16 +26,22 @@ interface DropSiteProps {
 
 /** Where a site is dropped or chosen. It takes drops anywhere on the page. */
 export function DropSite({ name, isHidden }: DropSiteProps) {
-  const { client } = useSession();
+  const { client, rights } = useSession();
+  const [preview, setPreview] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const isRefused = preview !== "" && !patterns.previewName.test(preview);
   const start = async (dropped: DropContents) => {
     const { state = "ready" } = publication.peek()?.progress.peek() ?? {};
     if (isHidden || state !== "ready") return toast(t.bucketTabs.oneAtATime, "problem");
+    // The field says why.
+    if (isRefused) return field.current?.focus();
     const site = await readSite(dropped).catch((error: unknown) => {
       throw error instanceof ZipError ? new Error(zipText(error)) : error;
     });
     if (site.files.length === 0) return toast(t.bucketTabs.noFiles, "problem");
-    const started = new Publication(client, name, site);
+    const started = new Publication(client, { bucket: name, site, preview: preview || undefined });
     publication.value = started;
+    setPreview("");
     void started.run();
   };
   const hovering = useDrop((dropped) => runOrShowError(dropped.then(start)));
@@ -46,6 +53,16 @@ export function DropSite({ name, isHidden }: DropSiteProps) {
         <strong>{t.bucketTabs.dropSite}</strong>
       </p>
       <p class="muted">{t.bucketTabs.dropSiteAbout}</p>
+      {rights.may("static-bucket_deploy_preview", name) && (
+        <TextField
+          label={t.bucketTabs.previewNameLabel}
+          hint={t.bucketTabs.previewNameHint}
+          error={isRefused ? t.bucketTabs.previewNameRefused : undefined}
+          value={preview}
+          onChange={(text) => setPreview(text.trim())}
+          inputRef={field}
+        />
+      )}
       <div class="row">
         <Chooser label={t.bucketTabs.chooseFolder} folders kind="primary" onChoose={start} />
         <Chooser label={t.bucketTabs.chooseZip} accept=".zip,application/zip" onChoose={start} />
