@@ -4,11 +4,23 @@ import { NodeServerClient, TimedOut, Unreachable } from "../client/index.ts";
 /** Address of the server, two folders above the console, so that it is right behind a proxy too. */
 export const serverUrl = new URL("../..", location.href).href.replace(/\/$/, "");
 
-/** Sends a request in the name of the console, so that charts of requests can leave it out. */
+/** Whether the page is being closed. */
+let isLeaving = false;
+addEventListener("pagehide", () => {
+  isLeaving = true;
+});
+addEventListener("pageshow", () => {
+  isLeaving = false;
+});
+
+/**
+ * Sends a request in the name of the console, so that charts of requests can leave it out. What is sent while the page is closed
+ * goes on without it.
+ */
 export function consoleFetch(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("node-server-console", "yes");
-  return fetch(url, { ...init, headers });
+  return fetch(url, { ...init, headers, keepalive: isLeaving });
 }
 
 /** Whether the server answers. One banner shows it for the whole console. */

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { type TestNode, tempFolder } from "../support/node.ts";
+import { until } from "../support/until.ts";
 import {
   axeFindings,
   inBrowser,
@@ -222,4 +223,64 @@ inBrowser("a dropped site gets a preview name, and a wrong one is refused at its
   await page.getByRole("region", { name: "Publish dist?" }).getByText("1 changed").waitFor();
   await page.getByRole("row", { name: /dist/ }).getByText("Preview feature-login").waitFor();
   expect(await deploys()).toMatchObject([{ preview: "feature-login" }]);
+});
+
+inBrowser("while a site is uploaded, others are told of it; it is cancelled, and tried again", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  await siteWith(node, { "index.html": "first" });
+  await using own = await tempFolder();
+  const dist = join(own.path, "dist");
+  mkdirSync(dist);
+  writeFileSync(join(dist, "index.html"), "second");
+  const release = (lease: string) => node.call("static-bucket_release", { token, name: "site", lease });
+  const take = async () => {
+    const { result, error } = await node.send("static-bucket_lease", { token, name: "site", what: "push" });
+    return { lease: (result as { lease: string } | undefined)?.lease, refusal: error?.data };
+  };
+  const taken = () => until("the bucket is free", async () => (await take()).lease);
+  await using tab = await openConsole(node, {
+    at: "/buckets/site/deploys",
+    expected: /507|changing the bucket|static-webdav/,
+  });
+  const { page } = tab;
+  const held = Promise.withResolvers<void>();
+  let isFull = false;
+  await page.route("**/static-webdav/**", async (route) => {
+    if (isFull) return route.fulfill({ status: 507, body: "507: the disk is full" });
+    await held.promise;
+    // The one that was cancelled is not waited for.
+    await route.continue().catch(() => {});
+  });
+  const upload = async () => {
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByRole("button", { name: "Choose folder" }).click();
+    await (await chooser).setFiles(dist);
+  };
+  const card = page.getByRole("region", { name: "Deploy of dist" });
+
+  await upload();
+  await card.getByText("Uploading what is new").waitFor();
+  expect((await take()).refusal).toMatchObject({ reason: "in_use", by: "root", what: "deploy" });
+  // A tab that is closed tells it, as far as the browser lets it.
+  const told = page.waitForRequest((request) => request.postData()?.includes("bucket_release") ?? false);
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))");
+  await told;
+  await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow'))");
+  await release(await taken());
+  await card.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("This bucket has no deploys yet").waitFor();
+
+  isFull = true;
+  await upload();
+  await card.getByRole("alert").waitFor();
+  const other = await taken();
+  isFull = false;
+  held.resolve();
+  await card.getByRole("button", { name: "Try again" }).click();
+  await card.getByText("is changing the bucket site").waitFor();
+  await release(other);
+  await card.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("region", { name: "Publish dist?" }).getByText("1 changed").waitFor();
+  await release(await taken());
 });

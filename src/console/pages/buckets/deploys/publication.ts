@@ -4,6 +4,7 @@ import { untilReachable } from "../../../connection.ts";
 import { onSessionEnd } from "../../../session/session-state.ts";
 import { registerUnsavedWork } from "../../../session/unsaved-work.ts";
 import { t } from "../../../text/text.ts";
+import { showError } from "../../../ui/toasts.tsx";
 import { Sha256 } from "./sha256.ts";
 import type { Site } from "./site.ts";
 import type { SiteFile } from "./zip.ts";
@@ -28,6 +29,64 @@ interface Digest {
 /** Files of one call, as in `node-server deploy`. */
 const maxPerCall = 1000;
 const maxUploads = 4;
+/** A third of the time for which a lease is valid. */
+const renewMs = 20_000;
+
+/** DeployLease tells `node-server push`, `deploy` and other consoles who changes the bucket. One that is not renewed ends by itself. */
+class DeployLease {
+  readonly #client: NodeServerClient;
+  readonly #name: string;
+  #lease: string | undefined;
+  #renewedAt = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(client: NodeServerClient, name: string) {
+    this.#client = client;
+    this.#name = name;
+  }
+
+  /** Throws if somebody else has it. */
+  async take(): Promise<void> {
+    await this.#acquire();
+    this.#timer ??= setInterval(() => this.renew(), renewMs / 2);
+  }
+
+  /** Renews it if that is due. Timers of a tab in the background are late, so progress calls this too. */
+  renew(): void {
+    if (this.#timer === undefined || Date.now() - this.#renewedAt < renewMs) return;
+    this.#acquire().then(
+      () => {
+        if (this.#timer === undefined) this.tellEnd();
+      },
+      (error: unknown) => {
+        // The connection was lost for longer than a lease lasts, and somebody else has begun meanwhile.
+        if (error instanceof RpcError && error.data.reason === "in_use") showError(error);
+      },
+    );
+  }
+
+  release(): void {
+    if (this.#timer === undefined) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.tellEnd();
+  }
+
+  /** Ends it on the server; while the page stays, it is renewed again. */
+  tellEnd(): void {
+    if (this.#lease === undefined) return;
+    const params = { name: this.#name, lease: this.#lease };
+    this.#renewedAt = 0;
+    // Without an answer, it ends by itself within a minute.
+    this.#client.call("static-bucket_release", params).catch(() => {});
+  }
+
+  async #acquire(): Promise<void> {
+    this.#renewedAt = Date.now();
+    const params = { name: this.#name, what: "deploy", lease: this.#lease };
+    this.#lease = (await this.#client.call("static-bucket_lease", params)).lease;
+  }
+}
 
 /** Publication is a site on its way to a deploy of a bucket. It goes on while the person looks at other pages. */
 export class Publication {
@@ -39,6 +98,7 @@ export class Publication {
   /** The deploy, once it was begun. */
   deploy: string | undefined;
   readonly #client: NodeServerClient;
+  readonly #lease: DeployLease;
   #digests: readonly Digest[] | undefined;
   #abort = new AbortController();
 
@@ -47,6 +107,7 @@ export class Publication {
     { bucket, site, preview }: Pick<Publication, "bucket" | "site" | "preview">,
   ) {
     this.#client = client;
+    this.#lease = new DeployLease(client, bucket);
     this.bucket = bucket;
     this.site = site;
     this.preview = preview;
@@ -56,7 +117,10 @@ export class Publication {
   async run({ force = false } = {}): Promise<void> {
     this.#abort = new AbortController();
     const { signal } = this.#abort;
+    this.#start("reading", this.site.files);
     try {
+      await this.#lease.take();
+      if (signal.aborted) return this.#lease.release();
       this.#digests ??= await this.#read(signal);
       this.deploy ??= (await this.#begin(force, signal)).deploy;
       await this.#fill(this.deploy, this.#digests, signal);
@@ -67,22 +131,35 @@ export class Publication {
       if (error instanceof NotFound && error.data.field === "deploy") this.deploy = undefined;
       this.progress.value = { ...this.progress.value, state: "failed", error };
     }
+    this.#lease.release();
   }
 
   /** Ends the work, and deletes what was uploaded. */
   async cancel(): Promise<void> {
-    this.stop();
+    this.#end();
     const { deploy } = this;
-    if (deploy === undefined) return;
-    await this.#client
-      .call("static-bucket_deploy_delete", { name: this.bucket, deploy })
-      .catch((error: unknown) => {
-        if (!(error instanceof NotFound)) throw error;
-      });
+    try {
+      if (deploy !== undefined)
+        await this.#client.call("static-bucket_deploy_delete", { name: this.bucket, deploy });
+    } catch (error) {
+      if (!(error instanceof NotFound)) throw error;
+    } finally {
+      this.#lease.release();
+    }
   }
 
   /** Ends the work. */
   stop(): void {
+    this.#end();
+    this.#lease.release();
+  }
+
+  /** Lets others begin, since the page is being closed. */
+  leave(): void {
+    if (this.isBusy) this.#lease.tellEnd();
+  }
+
+  #end(): void {
     this.#abort.abort();
     if (publication.peek() === this) publication.value = undefined;
   }
@@ -179,6 +256,7 @@ export class Publication {
   }
 
   #add({ files = 0, bytes = 0 }: { readonly files?: number; readonly bytes?: number }): void {
+    this.#lease.renew();
     const before = this.progress.peek();
     this.progress.value = { ...before, files: before.files + files, bytes: before.bytes + bytes };
   }
@@ -188,5 +266,7 @@ export class Publication {
 export const publication = signal<Publication | undefined>(undefined);
 
 onSessionEnd(() => publication.peek()?.stop());
+
+addEventListener("pagehide", () => publication.peek()?.leave());
 
 registerUnsavedWork(() => (publication.peek()?.isBusy ? t.bucketTabs.deployUnderWay : undefined));
