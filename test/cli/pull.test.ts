@@ -4,7 +4,8 @@ import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { User } from "../support/cli.ts";
 import { story } from "../support/process.ts";
-import { until } from "../support/until.ts";
+import { leftToAll } from "../support/tier.ts";
+import { until, within } from "../support/until.ts";
 import { contents, deploySite, eachStoreStory, fill, openGate } from "./deploy-site.ts";
 
 eachStoreStory(
@@ -141,4 +142,27 @@ story("a pull goes on after the connection broke, and Ctrl+C leaves no part of a
   const whole = await held();
   for (const [path, content] of Object.entries(contents(home.file("two"))))
     if (!path.endsWith("/")) expect([path, content]).toEqual([path, whole[path] ?? "nothing"]);
+});
+
+leftToAll(story)("pull --watch lets a folder follow its bucket, until Ctrl+C", async () => {
+  await using site = await deploySite();
+  const { node, home, run, start } = site;
+  const token = node.superToken;
+  const change = (method: string, params: object) =>
+    node.call(`static-bucket-file_${method}`, { token, name: "site", ...params });
+  await change("upload", { path: "a.txt", body: "a" });
+  const back = home.file("back");
+  const follow = start({}, "pull", "site", back, "--delete", "--watch");
+  const has = (files: Record<string, string>) =>
+    until(`the folder has ${Object.keys(files)}`, () => Bun.deepEquals(contents(back), files));
+  await has({ "a.txt": "a" });
+  await change("upload", { path: "deep/b.txt", body: "b" });
+  await has({ "a.txt": "a", "deep/b.txt": "b" });
+  await change("upload", { path: "deep/b.txt", body: "B" });
+  await change("delete", { path: "a.txt" });
+  await has({ "deep/b.txt": "B" });
+  follow.signal("SIGINT");
+  expect((await within("it ends", follow.exited)).code).toBe(0);
+  const dry = await run("pull", "site", back, "--watch", "--dry-run");
+  expect([dry.code, dry.stderr]).toEqual([2, expect.stringContaining("--dry-run")]);
 });

@@ -1,55 +1,19 @@
 import { expect, test } from "bun:test";
-import { createHmac } from "node:crypto";
+import type { ResultOf } from "../../src/client/index.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { type HookSettings, Hooks } from "../../src/hooks/hooks.ts";
 import { LogHub } from "../../src/log/hub.ts";
+import { errorOf, loggedIn } from "../support/cli.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, eachStore, tempFolder, testNode } from "../support/node.ts";
 import { migratedDatabase } from "../support/node-database.ts";
+import { story } from "../support/process.ts";
 import { leftToAll } from "../support/tier.ts";
 import { until } from "../support/until.ts";
+import { hookTable, webhookReceiver, webhookSecret } from "../support/webhooks.ts";
 
-const secret = "a-secret-of-the-story-that-is-long-enough";
-
-interface Delivery {
-  readonly id: string;
-  readonly type: string;
-  readonly timestamp: string;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-/** A program that gets events: it answers with `status`, or not at all while that is 0. */
-function receiver() {
-  const deliveries: Delivery[] = [];
-  const requests: Request[] = [];
-  const state = { status: 200 };
-  const server = Bun.serve({
-    port: 0,
-    async fetch(request) {
-      requests.push(request);
-      const body = await request.text();
-      const { status } = state;
-      if (status === 0) await new Promise(() => {});
-      if (status < 300) {
-        const [id, at] = [request.headers.get("webhook-id"), request.headers.get("webhook-timestamp")];
-        const signature = createHmac("sha256", secret).update(`${id}.${at}.${body}`).digest("base64");
-        expect(request.headers.get("webhook-signature")).toBe(`v1,${signature}`);
-        deliveries.push(JSON.parse(body) as Delivery);
-      }
-      const headers = status === 302 ? { location: "/elsewhere" } : {};
-      return new Response("", { status, headers });
-    },
-  });
-  const url = `http://127.0.0.1:${server.port}/hook/path-that-is-secret`;
-  return {
-    url,
-    state,
-    deliveries,
-    requests,
-    [Symbol.asyncDispose]: () => server.stop(true),
-  };
-}
+type Webhook = ResultOf<"hooks_list">[number];
 
 async function home(kind: Parameters<typeof migratedDatabase>[0]) {
   const stack = new AsyncDisposableStack();
@@ -67,7 +31,9 @@ async function home(kind: Parameters<typeof migratedDatabase>[0]) {
       log: hub.logger("server"),
       clock,
     });
-    hooks.apply(settings.map((one) => ({ url: "", secret, events: ["*"], buckets: undefined, ...one })));
+    hooks.apply(
+      settings.map((one) => ({ url: "", secret: webhookSecret, events: ["*"], buckets: undefined, ...one })),
+    );
     return Object.assign(hooks, { [Symbol.asyncDispose]: () => hooks.close() });
   };
   const add = async (hooks: Hooks, path: string, bucket = "site") => {
@@ -77,9 +43,12 @@ async function home(kind: Parameters<typeof migratedDatabase>[0]) {
   return { database, clock, open, add, logged, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
+const arrival = (to: ReturnType<typeof webhookReceiver>, count: number) =>
+  until(`${count} came`, () => to.deliveries.length === count);
+
 eachDatabase("events come signed, in order and once, to the webhooks that want them", async (kind) => {
-  await using one = receiver();
-  await using other = receiver();
+  await using one = webhookReceiver();
+  await using other = webhookReceiver();
   await using at = await home(kind);
   await using hooks = at.open({ url: one.url, buckets: ["site"] }, { url: other.url, events: ["deploy.*"] });
   // Another node sends to the same webhooks.
@@ -105,7 +74,7 @@ eachDatabase("events come signed, in order and once, to the webhooks that want t
 eachDatabase(
   "a receiver that fails, hangs or sends elsewhere gets the event later, also after a restart",
   async (kind) => {
-    await using to = receiver();
+    await using to = webhookReceiver();
     await using at = await home(kind);
     const first = at.open({ url: to.url });
     const problem = async () => (await first.list(at.database))[0]?.state.problem;
@@ -134,7 +103,7 @@ eachDatabase(
 );
 
 eachDatabase("an event that the receiver refuses for good does not hold up those behind it", async (kind) => {
-  await using to = receiver();
+  await using to = webhookReceiver();
   await using at = await home(kind);
   await using hooks = at.open({ url: to.url });
   to.state.status = 422;
@@ -157,8 +126,24 @@ eachDatabase("an event that the receiver refuses for good does not hold up those
   ]);
 });
 
+eachDatabase("the events of a process that died while it sent are sent within a minute", async (kind) => {
+  await using to = webhookReceiver();
+  await using at = await home(kind);
+  await using hooks = at.open({ url: to.url });
+  const [report] = await hooks.list(at.database);
+  const until = at.clock.now() + 60_000;
+  await at.database.hooks.change(report?.id ?? "", (state) => ({ ...state, holder: "it died", until }));
+  await at.add(hooks, "held up");
+  await at.clock.jump(59_000);
+  expect(to.requests).toEqual([]);
+  await at.clock.jump(1000);
+  hooks.wake();
+  await arrival(to, 1);
+  expect(to.deliveries[0]?.data.path).toBe("held up");
+});
+
 leftToAll(test)("events that find the queue full are counted as lost", async () => {
-  await using to = receiver();
+  await using to = webhookReceiver();
   await using at = await home("sqlite");
   to.state.status = 503;
   await using hooks = at.open({ url: to.url });
@@ -175,11 +160,11 @@ leftToAll(test)("events that find the queue full are counted as lost", async () 
 });
 
 eachStore("a server sends what changes in its buckets, and a reload changes to whom", async (options) => {
-  await using to = receiver();
+  await using to = webhookReceiver();
   await using node = await testNode(options);
   const { superToken: token } = node;
   await node.call("static-bucket_create", { token, name: "site" });
-  const table = `\n[[hooks]]\nurl = "${to.url}"\nsecret = "${secret}"\nevents = ["file.*", "deploy.published"]\n`;
+  const table = hookTable(to.url, ["file.*", "deploy.published"]);
   const text = await Bun.file(node.configPath).text();
   await Bun.write(node.configPath, text + table);
   await node.node.reload();
@@ -206,3 +191,29 @@ eachStore("a server sends what changes in its buckets, and a reload changes to w
   expect(await node.call("hooks_list", { token })).toEqual([]);
   expect(metric("delivered_events_total")).toEqual([]);
 });
+
+leftToAll(story)(
+  "`hooks` lists the webhooks, and `hooks test` sends an event, also after failures",
+  async () => {
+    await using to = webhookReceiver();
+    await using scene = await loggedIn();
+    const { node, user } = scene;
+    expect((await user.run(["hooks"])).stderr).toContain("docs/hooks.md");
+    await Bun.write(node.configPath, (await Bun.file(node.configPath).text()) + hookTable(to.url));
+    await node.node.reload();
+    const listed = async () => (JSON.parse(await user.does(["hooks", "--json"])) as [Webhook])[0];
+    const { hook } = await listed();
+    to.state.status = 422;
+    await user.does(["hooks", "test", hook]);
+    await until("the refusal is shown", async () => (await listed()).problem?.status === 422);
+    expect(await user.does(["hooks"])).toMatch(new RegExp(`${hook}\\t.*\\t1\\t0\\t0\\t.*\\tstatus 422`));
+    to.state.status = 200;
+    await user.does(["hooks", "test", hook]);
+    await arrival(to, 2);
+    expect(to.deliveries.map(({ type }) => type)).toEqual(["hook.test", "hook.test"]);
+    await until("it is counted", async () => (await listed()).delivered === 2);
+    expect(await user.does(["hooks"])).not.toContain("path-that-is-secret");
+    const unknown = await user.run(["hooks", "test", "000000000000", "--json"]);
+    expect([unknown.code, errorOf(unknown)]).toEqual([1, expect.objectContaining({ field: "hook" })]);
+  },
+);
