@@ -11,7 +11,7 @@ const hold = ([begin, end]: [number, number], releasedAt: number, timeoutMs = 10
   ({ kind: "hold", subject: "file", releasedAt, timeoutMs, ...timed(begin, end) }) as const;
 
 function rulesOf(operations: readonly Operation[], more: Partial<History> = {}): string[] {
-  const history = { operations, outages: [], deadlineMs: 20_000, staleMs: 60_000, ...more };
+  const history = { operations, outages: [], listeners: [], deadlineMs: 20_000, staleMs: 60_000, ...more };
   return checkHistory(history).map(({ rule }) => rule);
 }
 
@@ -138,4 +138,19 @@ test("a token that is accepted a second after its revocation is found, unless it
 
 test("an answer that takes too long is found", () => {
   expect(rulesOf([{ kind: "other", ...timed(0, 20_001) }])).toEqual(["late answer"]);
+});
+
+test("a change that was answered is told to each listener, or covered by a later reset", () => {
+  const change = (subject: string, [begin, end]: [number, number], outcome: Outcome = "done") =>
+    ({ kind: "change", subject, outcome, ...timed(begin, end) }) as const;
+  const told = (listener: string, subject: string, at: number) =>
+    ({ kind: "told", listener, subject, ...timed(at, at) }) as const;
+  const listeners = ["one", "two"];
+  const rules = (...operations: Operation[]) => rulesOf(operations, { listeners });
+  const changes = [change("a", [0, 1]), change("b", [5, 6], "maybe"), change("c", [7, 8], "refused")];
+  expect(rules(...changes)).toEqual(["untold", "untold"]);
+  expect(rules(...changes, told("one", "a", 0.5))).toEqual(["untold"]);
+  expect(rules(...changes, told("one", "a", 9), told("two", "a", 2))).toEqual([]);
+  expect(rules(...changes, told("one", "a", 9), told("two", "", 0.5))).toEqual([]);
+  expect(rules(...changes, change("d", [3, 4]), told("one", "", 9), told("two", "", 2))).toEqual(["untold"]);
 });

@@ -16,6 +16,7 @@ for (const store of ["folder", "s3"] as const)
       expect(result.store.blobs).toEqual([...result.store.named]);
       // Otherwise it proved nothing.
       expect(Math.min(...result.counts)).toBeGreaterThan(seconds / 3);
+      expect(Math.min(...result.told)).toBeGreaterThan(0);
       expect([result.store.damaged, result.store.lostFolders]).toEqual([[], []]);
     },
     (seconds + 180) * 1000,

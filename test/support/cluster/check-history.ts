@@ -23,6 +23,7 @@ export interface Violation {
     | "lock"
     | "revocation"
     | "moved folder"
+    | "untold"
     | "late answer";
   readonly subject: string;
   /** The operations that prove it. */
@@ -45,12 +46,34 @@ export function checkHistory(history: History): Violation[] {
       ...lockViolations(subject, operations),
       ...revocationViolations(subject, operations, history.outages),
     ]),
+    ...untold(history),
     ...history.operations.flatMap((operation) =>
       operation.end - operation.begin > history.deadlineMs
         ? [{ rule: "late answer" as const, subject: operation.note, operations: [operation] }]
         : [],
     ),
   ];
+}
+
+/**
+ * untold finds changes that were answered as done and of which a listener was not told. Whoever is told to list again after a change began sees
+ * it, or is told of it later.
+ */
+export function untold({ operations, listeners }: Pick<History, "operations" | "listeners">): Violation[] {
+  const told = ofKind(operations, "told");
+  const changes = ofKind(operations, "change").filter(({ outcome }) => outcome === "done");
+  return listeners.flatMap((listener) => {
+    const own = told.filter((one) => one.listener === listener);
+    const paths = new Set(own.map(({ subject }) => subject));
+    const resetAt = Math.max(...own.filter(({ subject }) => subject === "").map(({ end }) => end));
+    return changes
+      .filter(({ subject, begin }) => !paths.has(subject) && resetAt < begin)
+      .map((change) => ({
+        rule: "untold",
+        subject: `${change.subject} to the ${listener}`,
+        operations: [change],
+      }));
+  });
 }
 
 const ofKind = <K extends Operation["kind"]>(operations: readonly Operation[], kind: K) =>

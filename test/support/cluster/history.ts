@@ -65,12 +65,26 @@ export interface Use extends Timed {
   readonly subject: string;
 }
 
+/** A change of a path that is changed only once, of which every listener has to be told. */
+export interface Change extends Timed {
+  readonly kind: "change";
+  readonly subject: string;
+  readonly outcome: Outcome;
+}
+
+/** What a listener was told: a path that changed, or, with an empty subject, to list everything again. */
+export interface Told extends Timed {
+  readonly kind: "told";
+  readonly subject: string;
+  readonly listener: string;
+}
+
 /** A request of another kind. It only has to end in time. */
 export interface Other extends Timed {
   readonly kind: "other";
 }
 
-export type Operation = Write | Read | Hold | Intrusion | Revocation | Use | Other;
+export type Operation = Write | Read | Hold | Intrusion | Revocation | Use | Change | Told | Other;
 
 /** A time in which a node could not rely on its database, until it had surely recovered. */
 export interface Outage {
@@ -82,6 +96,8 @@ export interface Outage {
 export interface History {
   readonly operations: readonly Operation[];
   readonly outages: readonly Outage[];
+  /** Who is told of every change. */
+  readonly listeners: readonly string[];
   /** The longest time that a request may take. */
   readonly deadlineMs: number;
   /** `stale_seconds` of the nodes, in milliseconds. */

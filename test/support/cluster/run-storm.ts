@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { seededRandom } from "../random.ts";
+import { hookTable, webhookReceiver } from "../webhooks.ts";
 import { Chaos } from "./chaos.ts";
 import { checkHistory, type Violation } from "./check-history.ts";
 import { Cluster, type ClusterOptions } from "./cluster.ts";
@@ -18,6 +19,7 @@ import {
   replace,
 } from "./storm-files.ts";
 import { findFolder, makeFolder, moveFolder } from "./storm-folders.ts";
+import { createTold, FollowedBucket, listeners, makeToldFolder, untilTold } from "./storm-followers.ts";
 import { intrude, lockAndUnlock, makeLockedFiles } from "./storm-locks.ts";
 import { useAndRevoke } from "./storm-tokens.ts";
 import { uploadAndReplace } from "./storm-uploads.ts";
@@ -41,6 +43,8 @@ export interface StormResult {
   readonly store: SweptStore;
   /** How many writes were answered as done, and how many strict and leased reads showed something. */
   readonly counts: readonly number[];
+  /** How many paths the follower and the webhook were told. */
+  readonly told: readonly number[];
 }
 
 /** Clients of all kinds, by how many of each there are. */
@@ -56,6 +60,7 @@ const clients: ReadonlyArray<readonly [count: number, work: (storm: Storm) => Pr
   [3, lockAndUnlock],
   [1, intrude],
   [1, useAndRevoke],
+  [1, createTold],
 ];
 
 /**
@@ -64,22 +69,28 @@ const clients: ReadonlyArray<readonly [count: number, work: (storm: Storm) => Pr
  */
 export async function runStorm(title: string, options: StormOptions): Promise<StormResult> {
   const { random, seed } = seededRandom(title, "CLUSTER_SEED");
+  await using receiver = webhookReceiver();
   await using cluster = await Cluster.open({
     top: "sync_uploads = false\n",
     databaseKeys: "timeout_ms = 3000\nstale_seconds = 60\n",
     storeTimeoutMs: 2000,
+    // The table of files is the last one.
+    files: hookTable(receiver.url, ["file.created"]),
     ...options,
   });
   const storm = new Storm(cluster, random);
   const chaos = new Chaos(storm);
+  const follower = new FollowedBucket(storm);
   await makeFiles(storm);
   await makeFolder(storm);
   await makeLockedFiles(storm);
+  await makeToldFolder(storm);
   const failed = Promise.withResolvers<never>();
   const work = Promise.all([
     ...clients.flatMap(([count, client]) =>
       Array.from({ length: count }, () => storm.repeat(options.pauseMs, () => client(storm))),
     ),
+    storm.repeat(options.pauseMs, () => follower.follow(4000 * storm.random())),
     options.hasFaults === false ? undefined : chaos.run(),
   ]).catch(failed.reject);
   try {
@@ -91,17 +102,18 @@ export async function runStorm(title: string, options: StormOptions): Promise<St
   await cluster.untilReady();
   const outages = await chaos.outages;
   await readEverything(storm);
+  await untilTold(storm, follower, receiver);
   for (const { server } of cluster.nodes) await server?.stop();
   const store = await sweptStore(cluster);
   const commitCuts = cluster.nodes.reduce((sum, { database }) => sum + database.cuts, 0);
-  const history = { operations: storm.operations, outages, deadlineMs, staleMs };
+  const history = { operations: storm.operations, outages, listeners, deadlineMs, staleMs };
   const violations = checkHistory(history);
   console.log(
     `${title}: ${summaryOf(history)}; faults: ${[...chaos.done].map(([name, count]) => `${name} ${count}`).join(", ")}; ${commitCuts} commits cut; ${store.deleted} blobs swept, ${store.blobs.length} left; ${violations.length} violations`,
   );
   if (violations.length > 0 || process.env.CLUSTER_KEEP)
     await keep(`${title}-${seed}`.replaceAll(/\W+/g, "-"), history, violations);
-  return { violations, store, counts: countsOf(history) };
+  return { violations, store, counts: countsOf(history), told: toldOf(history) };
 }
 
 /** Nothing is lost: every node shows the last state of everything. */
@@ -119,6 +131,11 @@ function countsOf({ operations }: History): [writes: number, strict: number, lea
   return [done.length, strict, seen.length - strict];
 }
 
+function toldOf({ operations, listeners }: History): number[] {
+  const told = operations.filter((operation) => operation.kind === "told" && operation.subject !== "");
+  return listeners.map((one) => told.filter((told) => "listener" in told && told.listener === one).length);
+}
+
 function summaryOf(history: History): string {
   const count = (kind: string, outcome?: Outcome) =>
     history.operations.filter(
@@ -126,7 +143,7 @@ function summaryOf(history: History): string {
         operation.kind === kind && (!outcome || ("outcome" in operation && operation.outcome === outcome)),
     ).length;
   const [writes, strict, leased] = countsOf(history);
-  return `${history.operations.length} operations: writes ${writes} done, ${count("write", "refused")} refused, ${count("write", "maybe")} unknown; reads ${strict} strict, ${leased} leased; ${count("hold")} locks held, ${count("revocation")} tokens revoked`;
+  return `${history.operations.length} operations: writes ${writes} done, ${count("write", "refused")} refused, ${count("write", "maybe")} unknown; reads ${strict} strict, ${leased} leased; ${count("hold")} locks held, ${count("revocation")} tokens revoked; told ${toldOf(history)} of ${count("change", "done")} changes`;
 }
 
 /** Keeps a history, and prints the first proofs. */
