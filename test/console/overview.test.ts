@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { z } from "zod";
 import { anyone } from "../../src/auth/need.ts";
 import { build } from "../../src/build.ts";
+import type { ResultOf } from "../../src/client/index.ts";
 import { method } from "../../src/methods/declare.ts";
 import { metricsText, valuesIn } from "../support/metrics.ts";
 import { databaseKinds } from "../support/node.ts";
@@ -373,4 +374,65 @@ inBrowser("what the console itself asks is not among the requests of its chart",
   const before = await countOf("jsonrpc");
   await node.call("node-server_hello");
   expect(await countOf("jsonrpc")).toBe(before + 1);
+});
+
+/** Two webhooks; the receiver of the first one, whose name is long, fails. */
+const webhooks: ResultOf<"hooks_list"> = [
+  {
+    hook: "0aaac99222eb",
+    url: `https://${"receiver-of-events-".repeat(3)}.internal.example.com/…`,
+    events: ["*"],
+    waiting: 9999,
+    delivered: 123_456,
+    lost: 12,
+    failures: 7,
+    retry_at: 1_800_000_000_000,
+    problem: { at: 1_799_999_000_000, reason: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" },
+  },
+  {
+    hook: "1bbbd00333fc",
+    url: "http://10.0.0.1/…",
+    events: ["file.*"],
+    waiting: 0,
+    delivered: 1,
+    lost: 0,
+    failures: 0,
+  },
+];
+
+inBrowser("the card of webhooks says which one fails and why, in both languages and in 320 px", async () => {
+  const hooksList = method({
+    effect: "reads",
+    doc: "Lists webhooks.",
+    need: anyone,
+    params: {},
+    result: z.array(z.looseObject({})),
+    run: () => webhooks.map((hook) => ({ ...hook })),
+  });
+  await using node = await testNode({ methods: { hooks_list: hooksList } });
+  await using tab = await openConsole(node);
+  const { page } = tab;
+  await page.setViewportSize({ width: 320, height: 700 });
+  for (const [name, fails, works] of [
+    ["Webhooks", "not answering", "working"],
+    ["Webhook 推送", "没有响应", "正常"],
+  ] as const) {
+    const card = region(page, name);
+    await card.getByText("UNABLE_TO_VERIFY_LEAF_SIGNATURE").waitFor();
+    const items = await card.getByRole("listitem").allTextContents();
+    expect(items).toEqual([expect.stringContaining(fails), expect.stringContaining(works)]);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(320);
+    const { x = 0, width = 0 } = (await card.boundingBox()) ?? {};
+    expect(x + width).toBeLessThanOrEqual(320);
+    const cut =
+      "[...document.querySelectorAll('[aria-labelledby=hooks] *')].filter((one) => one.getBoundingClientRect().right > 320)";
+    expect(await page.evaluate(`${cut}.map(({ textContent }) => textContent)`)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
+    await shoot(page, `overview-webhooks-320-${name === "Webhooks" ? "en" : "zh"}`);
+    if (name !== "Webhooks") break;
+    // On a phone the button is in the menu.
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.setViewportSize({ width: 320, height: 700 });
+  }
 });
