@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { readForm } from "../../src/http/s3/posted-form.ts";
 import { everyStore } from "../support/node.ts";
 import {
   codeOf,
@@ -216,4 +217,35 @@ test("a form that is cut off, too long or not one is refused, and what is behind
   );
   expect(await send("a=b", { "content-type": "application/x-www-form-urlencoded" })).toBe("403 AccessDenied");
   expect(textsIn(await (await s3({ path: `/${bucket}` })).text(), "Key")).toEqual(["a", "a2", "a3"]);
+});
+
+test("a file that is full of what could be its end is passed on as it comes", async () => {
+  const chunks = 1000;
+  const almostEnd = `${"x".repeat(60)}\r\n--end `;
+  let sent = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const text =
+        sent === 0
+          ? '--end\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+          : sent <= chunks
+            ? almostEnd
+            : "x\r\n--end--\r\n";
+      controller.enqueue(Buffer.from(text));
+      if (sent > chunks) controller.close();
+      sent += 1;
+    },
+  });
+  const headers = { "content-type": "multipart/form-data; boundary=end" };
+  const { content } = await readForm(new Request("http://localhost/", { method: "POST", headers, body }));
+  const read: Uint8Array[] = [];
+  let before = sent;
+  let longestWait = 0;
+  for await (const chunk of content) {
+    longestWait = Math.max(longestWait, sent - before);
+    before = sent;
+    read.push(chunk);
+  }
+  expect(Buffer.concat(read).toString()).toBe(`${almostEnd.repeat(chunks)}x`);
+  expect(longestWait).toBeLessThan(10);
 });

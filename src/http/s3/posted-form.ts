@@ -145,6 +145,14 @@ class PartSource {
         await this.#more();
         continue;
       }
+      // What is behind it may be still to come, and must not be added to all that was read before.
+      if (end > 0 && this.#rest.length < end + this.#delimiter.length + maxPaddingBytes + 2) {
+        const part = this.#rest.subarray(0, end);
+        this.#rest = this.#rest.subarray(end);
+        from = 0;
+        yield part;
+        continue;
+      }
       const behind = await this.#behind(end + this.#delimiter.length);
       if (behind === undefined) {
         from = end + 1;
