@@ -554,10 +554,19 @@ export class BucketFiles implements BucketView {
       await conditions.grant.assertStillValid();
       const turn = { transaction, metadata: transaction.metadata.inTurn(), changes };
       const outcomes: Outcome<T>[] = [];
-      const limit = transaction.database === undefined ? maxAtOnce : 1;
-      await forEachConcurrently(entriesOf(group), limit, async ([at, item]) => {
-        outcomes[at] = await outcomeOf(() => change.run(turn, item, resolved[at] ?? []));
+      // A transaction undoes all of a group. On a disk what is done stays, and is to be told and recorded whatever ends the group.
+      const isUndone = transaction.database !== undefined;
+      let problem: unknown;
+      await forEachConcurrently(entriesOf(group), isUndone ? 1 : maxAtOnce, async ([at, item]) => {
+        try {
+          outcomes[at] = await outcomeOf(() => change.run(turn, item, resolved[at] ?? []));
+        } catch (error) {
+          if (isUndone) throw error;
+          problem ??= error;
+          outcomes[at] = { fault: error instanceof Fault ? error : hasEnded(error) };
+        }
       });
+      if (problem !== undefined && !outcomes.some((outcome) => "done" in outcome)) throw problem;
       return outcomes;
     });
     return done ?? this.#changeGroup(group.slice(0, 1), conditions, change);
@@ -666,6 +675,10 @@ async function outcomeOf<T>(run: () => Promise<T>): Promise<Outcome<T>> {
 
 /** Kinds of what can go wrong with one of many paths, and not with the others. */
 const concernsOne: ReadonlySet<string> = new Set(["NotFound", "InvalidInput", "Other", "IoError"]);
+
+function hasEnded(cause: unknown): Fault {
+  return new Fault("Other", "the call ended before this was done", {}, { cause });
+}
 
 function assertWhole([failure]: readonly Failure[]): void {
   if (failure !== undefined) throw failure.fault;

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
+import { BucketFiles } from "../../src/buckets/bucket-files.ts";
 import { copyBucket } from "../../src/buckets/copy-bucket.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
 import { filesBelow } from "../../src/buckets/tree-ops.ts";
@@ -17,7 +18,7 @@ import { DiskTree } from "../../src/buckets/trees/disk/disk-tree.ts";
 import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import type { DeployChanges } from "../../src/db/rows/deploy-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
-import { diskHistory } from "../support/disk-buckets.ts";
+import { diskHistory, noConditions } from "../support/disk-buckets.ts";
 import { tempFolder } from "../support/node.ts";
 import { objectNodes } from "../support/object-store.ts";
 
@@ -224,4 +225,52 @@ test("a record that is stored with content goes along to every other store, and 
   // Another program that changes the file does not know of the record.
   writeFileSync(join(back.root, "a"), "other");
   expect(await recordIn(back.store)).toHaveLength(0);
+});
+
+/** The same object with other members. */
+function withMembers<T extends object>(target: T, members: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      if (name in members) return members[name as keyof T];
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+test("of many changes, those that were done before the client left are answered", async () => {
+  await using disk = await diskStore();
+  const { store, root } = disk;
+  const names = Array.from({ length: 40 }, (_, at) => `${at}.txt`);
+  for (const name of names) writeFileSync(join(root, name), name);
+  const client = new AbortController();
+  const leaving = withMembers(store, {
+    transact: (paths, work, changes) =>
+      store.transact(
+        paths,
+        (transaction, resolved) => {
+          const move: typeof transaction.move = async (...of) => {
+            const failures = await transaction.move(...of);
+            client.abort();
+            return failures;
+          };
+          return work(withMembers(transaction, { move }), resolved);
+        },
+        changes,
+      ),
+  });
+  const outcomes = await new BucketFiles(leaving, store.metadata).moveMany(
+    names.map((name) => ({ from: treePath(name), to: treePath(`moved/${name}`) })),
+    {
+      conditions: noConditions,
+      isOver: () => false,
+      overwrite: false,
+      makeParents: true,
+      signal: client.signal,
+    },
+  );
+  const moved = names.filter((_, at) => "done" in (outcomes[at] ?? {}));
+  expect(moved.length).toBeGreaterThan(0);
+  expect(moved.length).toBeLessThan(40);
+  expect(readdirSync(join(root, "moved")).sort()).toEqual(moved.sort());
 });
