@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Caller } from "../auth/caller.ts";
 import { authorise, inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { type Deploy, namedDeploy, previewNameForm } from "../buckets/history/deploy-record.ts";
@@ -8,6 +7,7 @@ import { treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { siteProblems } from "../buckets/site-files.ts";
 import { maxLinkSeconds } from "../links/links.ts";
+import type { CallContext } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { method } from "./declare.ts";
 import { siteProblem } from "./static-bucket.ts";
@@ -221,7 +221,7 @@ export const deploys = {
     run: async ({ buckets, caller, audit }, { name, deploy }) => {
       const bucket = await buckets.require(name);
       const { state } = await buckets.deploys.get(bucket, deploy);
-      await sealOpen({ buckets, caller }, bucket, deploy);
+      await sealOpen({ buckets, caller, audit }, bucket, deploy);
       if (state === "open") audit("deploy.closed", { bucket: name, deploy });
       const { changes, files } = await buckets.deploys.check(bucket, deploy, maxChanges);
       return {
@@ -265,7 +265,7 @@ export const deploys = {
     },
     run: async ({ buckets, links, caller, audit }, { name, deploy, expires_in }) => {
       const bucket = await buckets.require(name);
-      const { state, exchanges = 0, preview } = await sealOpen({ buckets, caller }, bucket, deploy);
+      const { state, exchanges = 0, preview } = await sealOpen({ buckets, caller, audit }, bucket, deploy);
       if (state === "published")
         throw new Fault("InvalidInput", "the deploy is published, so there is nothing to preview", {
           field: "deploy",
@@ -361,14 +361,16 @@ export const deploys = {
 
 /** `sealOpen` ends the filling of a deploy, which takes what it takes to fill it, and returns the deploy. */
 async function sealOpen(
-  { buckets, caller }: Pick<Services, "buckets"> & { readonly caller: Caller },
+  { buckets, caller, audit }: Pick<Services, "buckets"> & Pick<CallContext, "caller" | "audit">,
   bucket: Bucket,
   id: string,
 ): Promise<Deploy> {
   const deploy = await buckets.deploys.get(bucket, id);
   if (deploy.state !== "open") return deploy;
   authorise(caller, mayDeploy(bucket));
-  return buckets.deploys.seal(bucket, id);
+  const sealed = await buckets.deploys.seal(bucket, id);
+  for (const replaced of sealed.replaced) audit("deploy.deleted", { bucket: bucket.name, deploy: replaced });
+  return sealed;
 }
 
 /** `toPublished` adds where visitors find the files that are published now, and what is wrong with their `_headers` and `_redirects`. */

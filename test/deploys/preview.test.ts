@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test";
 import { deploySite } from "../support/deploys.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { test } from "../support/test.ts";
 
 type Preview = { readonly address: string; readonly expires: number };
 
@@ -155,4 +156,19 @@ eachStore("all deploys of a preview name have one address, which shows the newes
     const refused = await site.refused("begin", { preview: name });
     expect([name, refused.data]).toMatchObject([name, { field: "preview" }]);
   }
+});
+
+test("a deploy that is filled late takes the place of no later one of its preview name", async () => {
+  await using node = await testNode();
+  const site = await deploySite(node);
+  const named = { preview: "feature-x", force: true };
+  const begun = await site.begin(named);
+  const later = await site.prepare({ "index.html": "later" }, named);
+  const { address } = await site.preview(later.deploy);
+  await site.preview(begun);
+  expect(await (await fetch(node.url + address)).text()).toBe("later");
+  await site.preview((await site.prepare({ "index.html": "last" }, named)).deploy);
+  const asked = { token: node.superToken, events: ["deploy.deleted"] };
+  const deleted = (await node.call("audit_list", asked)) as Array<{ fields: { deploy: string } }>;
+  expect(deleted.map(({ fields }) => fields.deploy).sort()).toEqual([begun, later.deploy].sort());
 });

@@ -52,6 +52,11 @@ export interface SwitchResult {
   readonly replaced: string | null;
 }
 
+/** SealedDeploy is a deploy that is filled, with the ids of those that it took the place of. */
+export interface SealedDeploy extends Deploy {
+  readonly replaced: readonly string[];
+}
+
 /** CheckedDeploy is what a publication of a deploy would do. */
 export interface CheckedDeploy {
   readonly changes: TreeChanges;
@@ -173,10 +178,11 @@ export class Deploys {
   }
 
   /**
-   * seal ends the filling of a deploy, which is shown to others from now on. A deploy with a preview name takes the place of the one
-   * that had the name, which is deleted.
+   * seal ends the filling of a deploy, which is shown to others from now on. A deploy with a preview name takes the place of an earlier
+   * one that had the name, which is deleted; `replaced` has its id.
    */
-  async seal({ name, path }: BucketLocation, id: string): Promise<Deploy> {
+  async seal({ name, path }: BucketLocation, id: string): Promise<SealedDeploy> {
+    const replaced: string[] = [];
     const value = await this.#rows.change(path, async ({ rows, write, drop }) => {
       const deploy = rows.get(id);
       if (deploy === undefined) throw noDeploy(id);
@@ -184,16 +190,20 @@ export class Deploys {
       const sealed = { ...deploy, state: "ready" } as const;
       await write(id, sealed);
       if (deploy.preview === undefined) return sealed;
+      replaced.length = 0;
       for (const [other, { state, preview, place, switching }] of rows) {
         if (state !== "ready" || preview !== deploy.preview || place === null || switching !== undefined)
           continue;
+        // One that was begun later is the newest, although it was filled sooner.
+        if (other > id) continue;
         await write(other, undefined);
         await drop({ place, deploy: nameOfDeploy(name, other) });
+        replaced.push(other);
       }
       return sealed;
     });
     if (value.preview !== undefined) void this.maintenance.discardDropped();
-    return { id, ...value };
+    return { id, ...value, replaced };
   }
 
   /** named returns the deploy that a preview name stands for: the newest that waits for its publication, else the published one. */
