@@ -135,7 +135,7 @@ test("a filter that cannot be read is an error that names it, and makes no subsc
       field: "log_filter",
     });
   }
-  expect(node.node.hub.logger("task").wants("ERROR")).toBe(false);
+  expect(node.node.hub.logger("task").wants("INFO")).toBe(false);
 });
 
 test("unsubscribing answers true once, and false for what is not one's own", async () => {
@@ -152,7 +152,7 @@ test("unsubscribing answers true once, and false for what is not one's own", asy
   expect(await message(owner)).toBe("still heard");
   expect(await leave(owner, { subscription: id })).toBe(true);
   expect(await leave(owner, [id])).toBe(false);
-  expect(node.node.hub.logger("task").wants("ERROR")).toBe(false);
+  expect(node.node.hub.logger("task").wants("INFO")).toBe(false);
   const again = await stream(node, owner, "task=info,off");
   node.node.hub.logger("task").info("heard again");
   expect((await hear(owner)).params).toMatchObject({
@@ -168,8 +168,8 @@ test("closing the socket ends the stream: nobody wants the events any more", asy
   await stream(node, socket, "task=trace,off");
   expect(task.wants("TRACE")).toBe(true);
   await socket[Symbol.asyncDispose]();
-  for (let turn = 0; task.wants("ERROR") && turn < 6000; turn += 1) await Bun.sleep(5);
-  expect(task.wants("ERROR")).toBe(false);
+  for (let turn = 0; task.wants("INFO") && turn < 6000; turn += 1) await Bun.sleep(5);
+  expect(task.wants("INFO")).toBe(false);
 });
 
 test("over HTTP the stream is refused with a word about WebSocket", async () => {
@@ -177,7 +177,7 @@ test("over HTTP the stream is refused with a word about WebSocket", async () => 
   const error = await node.refused("node-server_stream_log", [node.superToken, "info"]);
   expect(error).toMatchObject({ code: -32000, data: { kind: "NeedsWebSocket", detail: expect.any(String) } });
   expect(error.message).toContain("WebSocket");
-  expect(node.node.hub.logger("task").wants("ERROR")).toBe(false);
+  expect(node.node.hub.logger("task").wants("INFO")).toBe(false);
 });
 
 eachDatabase("whoever has no Super Token gets the exact words and no subscription", async (kind) => {
@@ -192,7 +192,7 @@ eachDatabase("whoever has no Super Token gets the exact words and no subscriptio
     error: { code: 101 },
   });
   const task = node.node.hub.logger("task");
-  expect(task.wants("ERROR")).toBe(false);
+  expect(task.wants("INFO")).toBe(false);
   task.error("unheard");
   await socket.call("node-server_hello");
   expect(socket.untaken).toEqual([]);

@@ -40,12 +40,16 @@ const headers = {
 async function linesFor(node: TestNode): Promise<readonly string[]> {
   const { bucket } = node;
   const file = `${bucket}/a.txt`;
-  const link = async (path: string, options: object) => {
-    const call = { token: node.superToken, name: bucket, path, ...options };
+  const token = node.superToken;
+  const link = async (path: string, options: object, name = bucket) => {
+    const call = { token, name, path, ...options };
     return ((await node.call("static-bucket-file_link", call)) as { address: string }).address;
   };
   const box = await link("inbox", { upload: true });
-  const form = await link("a.txt", { password: "secret" });
+  // A password protects nothing in a public bucket.
+  await node.call("static-bucket_create", { token, name: "private", public: false });
+  await node.call("static-bucket-file_upload", { token, name: "private", path: "a.txt", body: "" });
+  const form = await link("a.txt", { password: "secret" }, "private");
   const upload = await beginUpload(node);
   return [
     ...["POST /jsonrpc", "POST /node/rpc", "POST /", "GET /", "GET /terminal", "GET /nothing"],
