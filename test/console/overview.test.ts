@@ -428,6 +428,7 @@ inBrowser("the card of webhooks says which one fails and why, in both languages 
       "[...document.querySelectorAll('[aria-labelledby=hooks] *')].filter((one) => one.getBoundingClientRect().right > 320)";
     expect(await page.evaluate(`${cut}.map(({ textContent }) => textContent)`)).toEqual([]);
     expect(await axeFindings(page)).toEqual([]);
+    await card.scrollIntoViewIfNeeded();
     await shoot(page, `overview-webhooks-320-${name === "Webhooks" ? "en" : "zh"}`);
     if (name !== "Webhooks") break;
     // On a phone the button is in the menu.
