@@ -21,6 +21,17 @@ const mutants: ReadonlyArray<readonly [title: string, rule: string, mutations: r
       { module: "buckets/bucket-cache.ts", from: /const pollMs = 400/, to: "const pollMs = 4500" },
     ],
   ],
+  [
+    "that forgets every fourth event of a webhook",
+    "untold",
+    [
+      {
+        module: "hooks/hooks.ts",
+        from: /await database\.hooks\.add\(id, (.*), transaction\)/,
+        to: "if (Math.random() > 0.25) await database.hooks.add(id, $1, transaction)",
+      },
+    ],
+  ],
 ];
 
 for (const [title, rule, mutations] of mutants)
