@@ -87,7 +87,10 @@ function count(into: Map<string, number>, key: string): number {
 
 /** A short key, because many are remembered and entries can be long: the time, and a hash for entries of one millisecond. */
 function keyOf(entry: LogEntry): string {
-  const text = JSON.stringify(entry);
+  const { timestamp, level, target, message, fields, spans } = entry;
+  // A database may change the order of members.
+  const named = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+  const text = JSON.stringify([level, target, message, named, spans.map((span) => [span.name, span.fields])]);
   let [low, high] = [0x811c9dc5, 0x01000193];
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
@@ -95,7 +98,7 @@ function keyOf(entry: LogEntry): string {
     high = Math.imul(high ^ unit, 0xc2b2ae35);
     high ^= low >>> 15;
   }
-  return `${entry.timestamp} ${text.length} ${low >>> 0} ${high >>> 0}`;
+  return `${timestamp} ${text.length} ${low >>> 0} ${high >>> 0}`;
 }
 
 function timeOf({ timestamp }: LogEntry): number {

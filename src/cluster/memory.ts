@@ -262,11 +262,17 @@ export class NodeMemory {
   async #restore(rows: MemoryRows, uuid: string): Promise<void> {
     const { ring, metrics, process, clock } = this.#options;
     const warnings = await rows.warnings(uuid).newest({ max: maxWarnings });
+    const entries = warnings.map(({ value }) => value).filter(isEntry);
+    // As they were: readers know again what they have read before.
     ring.restore(
-      warnings
-        .map(({ value }) => value)
-        .filter(isEntry)
-        .reverse(),
+      entries.reverse().map(({ timestamp, level, target, message, fields, spans }) => ({
+        timestamp,
+        level,
+        target,
+        message,
+        fields,
+        spans,
+      })),
     );
     const since = timedKey((clock.now() - dayMs) * 1000, "");
     const saved = await rows
