@@ -149,7 +149,6 @@ export class BucketEvents {
       feed.leftAt = this.#now;
       follower.mailbox.close();
     };
-    feed.waiting += 1;
     stop.addEventListener("abort", leave);
     // After the feed listens: what comes meanwhile waits in it.
     const present = await this.#positionOf(bucket);
@@ -171,10 +170,13 @@ export class BucketEvents {
     return this.#options.clock.monotonic();
   }
 
+  /** The feed of a bucket, for one more who follows it. */
   #open(bucket: string): Feed {
     const present = this.#feeds.get(bucket);
-    if (present !== undefined) return present;
-    const feed = new Feed();
+    const feed = present ?? new Feed();
+    // Before the task is due: it runs at once, and forgets what nobody follows.
+    feed.waiting += 1;
+    if (present !== undefined) return feed;
     this.#feeds.set(bucket, feed);
     this.#announcedAt = Number.NEGATIVE_INFINITY;
     this.#task.dueIn(0);

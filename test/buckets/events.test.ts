@@ -201,6 +201,27 @@ test("a cursor goes on where everything since is known, on any node, and else sa
     expect(taken(await from(two, cursor)).map(said)).toEqual([{ event: "reset", reason: "not_kept" }]);
 });
 
+test("a node that has run for long tells who follows a bucket first, or again after a while", async () => {
+  await using nodes = twoNodes();
+  const { one, two, clock } = nodes;
+  // Longer than a bucket is kept up that nobody follows.
+  const longMs = 61_000;
+  await clock.advance(longMs);
+  for (const path of ["a", "b"])
+    for (const node of [one, two]) {
+      const left = new AbortController();
+      const queue = await node.follow("site", { prefix: "", cursor: undefined }, left.signal);
+      await clock.advance(0);
+      nodes.change(path);
+      expect(taken(queue).map(said)).toEqual([
+        { event: "reset", reason: "begun" },
+        { event: "created", path },
+      ]);
+      left.abort();
+      await clock.advance(longMs);
+    }
+});
+
 test("who reads too slowly is told so once, and what comes then", async () => {
   await using nodes = twoNodes();
   const { one } = nodes;
