@@ -149,7 +149,8 @@ export class BucketEvents {
       feed.leftAt = this.#now;
       follower.mailbox.close();
     };
-    stop.addEventListener("abort", leave);
+    if (stop.aborted) leave();
+    else stop.addEventListener("abort", leave);
     // After the feed listens: what comes meanwhile waits in it.
     const present = await this.#positionOf(bucket);
     if (stop.aborted) return follower.mailbox;
