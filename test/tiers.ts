@@ -235,7 +235,7 @@ export function changedTests(
 
 /** Files about what a disk does. */
 const diskFiles =
-  /^test\/(base\/(access|file-calls|leftovers|local|replace)|buckets\/(disk|links|names|open-files|spellings|traversal|trash-disk)|db\/(full-disk|missing-file|sqlite)|deploys\/(exchange|other-disk)|s3\/records|uploads\/protocol|webdav\/copy-)/;
+  /^test\/(base\/(access|file-calls|leftovers|local|replace)|buckets\/(disk|links|names|open-files|spellings|traversal|trash-disk)|db\/(full-disk|missing-file|sqlite)\.|deploys\/(exchange|other-disk)|s3\/records|uploads\/protocol|webdav\/copy-)/;
 
 /** Whether a file starts the program, which must then be built. */
 export function needsBinary(file: string): boolean {

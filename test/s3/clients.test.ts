@@ -466,8 +466,9 @@ clientStory(
   "pgbackrest keeps a database of PostgreSQL and its log, and restores both",
   async (options) => {
     const found = [...new Bun.Glob("postgresql/*/bin/initdb").scanSync("/usr/lib")].sort().at(-1);
-    const initdb = Bun.which("initdb") ?? (found && join("/usr/lib", found));
-    if (Bun.which("pgbackrest") === null || initdb === undefined)
+    // With all other programs of PostgreSQL beside it; what is in the PATH may be a link to it alone.
+    const initdb = found === undefined ? Bun.which("initdb") : join("/usr/lib", found);
+    if (Bun.which("pgbackrest") === null || initdb === null)
       return void console.log(
         "SKIPPED: a backup of PostgreSQL over S3 needs its programs (apt install pgbackrest postgresql)",
       );
