@@ -41,7 +41,7 @@ const stops: Record<string, Stop> = {
   },
   links: {
     at: "/buckets/site/links",
-    arrive: (page) => page.getByText("README.md").waitFor(),
+    arrive: (page) => page.getByText("cover.svg").waitFor(),
   },
   sql: {
     at: "/sql",
