@@ -219,6 +219,7 @@ inBrowser("a dropped site gets a preview name, and a wrong one is refused at its
   await page.keyboard.press("ControlOrMeta+a");
   await page.keyboard.type("feature-login");
   await page.keyboard.press("Tab");
+  await page.locator("button:focus", { hasText: "Choose folder" }).waitFor();
   await choose(() => page.keyboard.press("Enter"));
   await page.getByRole("region", { name: "Publish dist?" }).getByText("1 changed").waitFor();
   await page.getByRole("row", { name: /dist/ }).getByText("Preview feature-login").waitFor();

@@ -57,7 +57,7 @@ inBrowser("what was deleted comes back by Undo in the notice or from the trash, 
   await page.getByText("回收站为空").waitFor();
   for (const [tab, text] of [
     ["部署", "此存储桶还没有部署"],
-    ["链接", "没有带次数限制、密码或留言的链接"],
+    ["链接", "还没有链接。"],
     ["设置", "未发现问题"],
   ] as const) {
     await page.getByRole("link", { name: tab, exact: true }).click();
