@@ -267,9 +267,9 @@ inBrowser("the invitation to drop names the folder, over the list and above the 
   await page.setViewportSize({ width: 1280, height: 800 });
   await eventually("the invitation names the folder below the pointer", async () => {
     await dragTo("[data-folder='docs/old']");
-    return (await invitation.textContent()) === "Drop to upload into old.";
+    const isNamed = (await invitation.textContent()) === "Drop to upload into old.";
+    return isNamed && (await page.locator(".drop-into").count()) === 1;
   });
-  expect(await page.locator(".drop-into").count()).toBe(1);
   await page.emulateMedia({ colorScheme: "dark" });
   await shoot(page, "drop-invitation-dark");
   await session.send("Input.dispatchDragEvent", { type: "dragCancel", x: 0, y: 0, data });

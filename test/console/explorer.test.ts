@@ -22,7 +22,7 @@ inBrowser("a form becomes a request, and the answer is the server's", async () =
   await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/api", expected: /A bucket site exists already/ });
   const { page } = tab;
-  await page.getByLabel("Find a method").fill("bucket creates");
+  await page.getByLabel("Find a method").fill("bucket creates defaults");
   await page.getByText("1 of").waitFor();
   await page.getByRole("link", { name: "static-bucket_create" }).click();
   const method = page.getByRole("article", { name: "static-bucket_create" });

@@ -122,7 +122,6 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   await shoot(page, "preview-conflict");
   expect(await axeFindings(page)).toEqual([]);
   expect(await readFile(path, "utf8")).toBe("theirs");
-  await page.getByText("11 B, changed").waitFor();
   await page.getByRole("button", { name: "Load theirs" }).click();
   await editor.getByText("theirs").waitFor();
   await page.getByText("6 B, changed").waitFor();
