@@ -18,6 +18,7 @@ inBrowser("a bucket is made private, and the form says who can read the files of
   await page.getByText("Anyone can read its files without a token").waitFor();
   expect(await page.getByRole("radio", { name: "Public" }).isChecked()).toBe(true);
   await page.getByRole("radio", { name: "Private" }).check();
+  await page.getByText("More settings").click();
   await page.getByLabel("Host names").fill("docs.example.org, www.example.org");
   await page.getByRole("checkbox", { name: "Pages without .html" }).check();
   expect(await axeFindings(page)).toEqual([]);
