@@ -24,7 +24,8 @@ export function resultBody(
   if (typeof json === "string") {
     const text = `${head}${json}${tail}`;
     if (state.isShort(text)) state.opened = undefined;
-    else reserve(Buffer.byteLength(text), state);
+    // Counted in parts: a batch may ask a thousand times for what is then too much, and no text of it is put together.
+    else reserve(Buffer.byteLength(json) + envelopeBytes + Buffer.byteLength(id), state);
     return text;
   }
   const answer = new LargeAnswer([head, json, tail]);
