@@ -1,5 +1,6 @@
 import type { ElementHandle, Page } from "playwright-core";
 import { until } from "../support/until.ts";
+import { isFirefox } from "./context-pool.ts";
 
 /** Function that runs in the page, for which this program has no types. */
 export function inPage<T>(param: string, body: string): (value: unknown) => T {
@@ -87,6 +88,8 @@ export function contrastsOf(page: Page, button: ElementHandle): Promise<Contrast
     // Releasing elsewhere makes no click.
     await page.mouse.move(0, 0);
     await page.mouse.up();
-    return hover !== null && pressed !== null && { name, rest, hover, pressed };
+    // In Firefox a button that keeps the focus where it is (`preventDefault` of a press) does not become active.
+    const measured = pressed ?? (isFirefox ? hover : null);
+    return hover !== null && measured !== null && { name, rest, hover, pressed: measured };
   });
 }
